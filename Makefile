@@ -1,0 +1,64 @@
+# Only python3 (3.11 or newer, with venv) and make are needed; everything else is installed into .venv.
+# Another Python: PYTHON=python3.12 make install
+
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# loadgroup keeps the tests of one group in one process, so that Spark starts once.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test test-all bench check clean clean-all
+
+help: ## list the targets
+	@echo "Corollary: a Datalog reasoner. Targets:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+install: $(STAMP) ## create .venv and install Corollary with every extra into it
+
+run: $(STAMP) ## derive and print the wind farm example
+	$(BIN)/corollary run examples/wind_farm/wind_farm.dl
+
+test: check ## check, then run the tests except the slow ones
+	$(PYTEST) -m "not slow"
+
+test-all: check ## check, then run all the tests
+	$(PYTEST)
+
+bench: $(STAMP) ## run the benchmarks
+	$(BIN)/python -m benchmarks
+
+check: $(STAMP) ## lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean: ## remove caches and build output
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-all: clean ## remove .venv as well
+	rm -rf $(VENV)
+
+# The stamp is written last: an install that was interrupted is taken up again.
+$(STAMP): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: $(PYTHON) was not found. Install Python 3.11 or newer, or name one: PYTHON=/path/to/python3 make" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $(PYTHON) is `$(PYTHON) -V 2>&1`, and Corollary needs 3.11 or newer. Name another: PYTHON=python3.12 make" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "make: $(PYTHON) cannot create virtual environments (on Debian and Ubuntu: sudo apt install python3-venv)" >&2; exit 1; }
+	@if $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	  echo "== Updating the virtual environment $(VENV)"; \
+	else \
+	  echo "== Creating a virtual environment in $(VENV) with `$(PYTHON) -V`"; \
+	  $(PYTHON) -m venv --clear $(VENV); \
+	fi
+	@echo "== Installing Corollary and everything it uses, at the versions in constraints.txt."
+	@echo "   The first time this downloads about 800 MB, most of it Spark, and takes a few minutes."
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[all]'
+	@touch $(STAMP)
+	@echo "== Installed. Try: $(BIN)/corollary doctor"

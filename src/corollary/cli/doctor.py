@@ -1,0 +1,91 @@
+"""`corollary doctor`: what is installed here, and does Spark start?"""
+
+import platform
+import re
+import time
+from collections import defaultdict
+from importlib import metadata
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from corollary import __version__
+from corollary.engines.spark import SparkUnavailableError, find_java, start_session
+from corollary.machine import memory_megabytes, usable_cores
+
+
+def doctor(
+    spark: Annotated[bool, typer.Option("--spark", help="Start Spark as well, and run a small job on it.")] = False,
+) -> None:
+    """Show what Corollary finds on this machine."""
+    console = Console()
+    table = Table("", "found", show_edge=False)
+    for name, found in _findings():
+        table.add_row(name, found)
+    console.print(table)
+    if spark and not _spark_works(console):
+        raise typer.Exit(1)
+
+
+def _findings() -> list[tuple[str, str]]:
+    return [
+        ("Corollary", __version__),
+        ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        ("Cores", str(usable_cores())),
+        ("Memory", f"{memory_megabytes() / 1024:.1f} GB"),
+        *((f"Extra: {extra}", _installed(extra, names)) for extra, names in _extras().items()),
+        ("Java for Spark", _java()),
+    ]
+
+
+def _extras() -> dict[str, list[str]]:
+    """The packages of each extra, as the installed metadata lists them."""
+    extras: dict[str, list[str]] = defaultdict(list)
+    try:
+        requirements = metadata.requires("corollary") or []
+    except metadata.PackageNotFoundError:  # run from its sources, without an install
+        requirements = []
+    for requirement in requirements:
+        match = re.match(r"([\w.-]+)[^;\[]*;.*extra == ['\"]([\w-]+)['\"]", requirement)
+        if match:
+            extras[match[2]].append(match[1])
+    return extras
+
+
+def _installed(extra: str, names: list[str]) -> str:
+    found, missing = [], []
+    for name in names:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        return escape(f"not installed: {', '.join(missing)} (pip install 'corollary[{extra}]')")
+    return ", ".join(found)
+
+
+def _java() -> str:
+    try:
+        java = find_java()
+    except SparkUnavailableError as error:
+        return escape(str(error))
+    return escape(f"Java {java.major} from {java.source} ({java.home})")
+
+
+def _spark_works(console: Console) -> bool:
+    start = time.perf_counter()
+    try:
+        with start_session("corollary doctor") as session:
+            started = time.perf_counter()
+            # Through mapInArrow, so that Python workers and Arrow are tried and not the JVM alone.
+            session.range(1000).mapInArrow(lambda batches: batches, "id long").count()
+            done = time.perf_counter()
+    except Exception as error:
+        # Whatever it is, the user asked whether Spark works: the answer is no, and this is the reason.
+        console.print(f"Spark does not work: {escape(str(error))}")
+        return False
+    console.print(f"Spark works: it started in {started - start:.1f} s, and a first job took {done - started:.1f} s.")
+    return True

@@ -1,0 +1,84 @@
+"""The one list of everything that Corollary can say about a program.
+
+Codes are stable: they are never renumbered and never reused. E1.. is about the text, E2.. about what a program means,
+E3.. about evaluating it; W.. are doubts that stop nothing. `tests/golden/diagnostics` holds one example for each code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of diagnostic: its stable code and what it is about."""
+
+    code: str
+    title: str
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.ERROR if self.code.startswith("E") else Severity.WARNING
+
+
+CATALOGUE: dict[str, Kind] = {}
+
+
+def _kind(code: str, title: str) -> Kind:
+    assert code not in CATALOGUE, f"{code} is taken"
+    CATALOGUE[code] = Kind(code, title)
+    return CATALOGUE[code]
+
+
+# The text
+UNREADABLE_FILE = _kind("E100", "a file cannot be read")
+UNEXPECTED_CHARACTER = _kind("E101", "a character that starts nothing in the language")
+UNTERMINATED_STRING = _kind("E102", "a string without its closing quote")
+UNTERMINATED_COMMENT = _kind("E103", "a comment without its closing */")
+UNEXPECTED_TOKEN = _kind("E104", "a word or sign that does not fit here")
+UNFINISHED_CLAUSE = _kind("E105", "a clause without its full stop")
+BAD_ESCAPE = _kind("E106", "an unknown escape in a string or IRI")
+TOO_DEEP = _kind("E107", "a term or expression nested too deeply")
+TOO_LONG = _kind("E108", "a word or clause that is too long")
+UNKNOWN_DIRECTIVE = _kind("E109", "an unknown directive")
+MALFORMED_DIRECTIVE = _kind("E110", "a directive that is not written as it should be")
+UNKNOWN_PREFIX = _kind("E111", "a prefix that is not declared")
+BAD_LITERAL = _kind("E112", "a literal that its datatype does not allow")
+INVALID_UTF8 = _kind("E113", "bytes that are not UTF-8 text")
+CONTROL_CHARACTER = _kind("E114", "a control character in the text")
+NOT_AN_ATOM = _kind("E115", "a term where an atom or a comparison belongs")
+BAD_HEAD = _kind("E116", "something that cannot stand in a rule's head")
+BAD_FORM = _kind("E117", "a COMP, BIND or AGGREGATE that is not written as it should be")
+MISPLACED_AGGREGATE = _kind("E118", "an aggregate outside a head or AGGREGATE(...)")
+FAILING_ARITHMETIC = _kind("E119", "arithmetic on constants that has no value")
+
+# What the program means
+ARITY_MISMATCH = _kind("E201", "a predicate with two different numbers of arguments")
+UNSAFE_VARIABLE = _kind("E202", "a variable that nothing limits")
+NOT_STRATIFIED = _kind("E203", "a predicate that depends on its own negation or aggregate")
+DUPLICATE_RULE_NAME = _kind("E204", "two rules with one name")
+LOCAL_VARIABLE = _kind("E205", "a variable of an AGGREGATE used outside it")
+UNKNOWN_RULE = _kind("E206", "a rule name that no rule has")
+UNKNOWN_FUNCTION = _kind("E207", "a built-in function with the wrong number of arguments")
+
+# Evaluating it
+NOT_EVALUATED = _kind("E301", "a form that parses but that this evaluator cannot run")
+LIMIT_REACHED = _kind("E302", "a limit on facts or rounds was reached")
+
+# Doubts
+EMPTY_PROGRAM = _kind("W101", "a program without a single clause")
+ODD_ARROW = _kind("W102", "':=' read as ':-'")
+LONG_LINE = _kind("W103", "a line of more than a million characters")
+REDEFINED_PREFIX = _kind("W104", "a prefix declared a second time with another IRI")
+SINGLE_OCCURRENCE = _kind("W201", "a variable that occurs once")
+UNDEFINED_PREDICATE = _kind("W202", "a predicate that is used but never defined")
+SHARED_AGGREGATE = _kind("W203", "several aggregation rules for one predicate")
+NEARLY_BUILTIN = _kind("W204", "a function symbol with nearly the name of a built-in")
+UNKNOWN_IN_QUERY = _kind("W205", "a query about a predicate that nothing mentions")
+REPEATED_RULE = _kind("W206", "a rule that says the same as an earlier one")

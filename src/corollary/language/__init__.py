@@ -1,0 +1,20 @@
+"""Program text: lexer, grammar, parser, printer, formatter."""
+
+from corollary.language.formatter import format_source
+from corollary.language.parser import Parsed, decode_source, parse, parse_program, parse_query, read_source
+from corollary.language.printer import Printer, print_element, print_program, print_rule, print_value
+
+__all__ = [
+    "Parsed",
+    "Printer",
+    "decode_source",
+    "format_source",
+    "parse",
+    "parse_program",
+    "parse_query",
+    "print_element",
+    "print_program",
+    "print_rule",
+    "print_value",
+    "read_source",
+]

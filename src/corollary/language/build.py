@@ -1,0 +1,295 @@
+"""From what was written to what it means: the nodes of a clause become statements of the program.
+
+One production of the grammar serves heads, bodies and arguments; here each place says what it takes, in the user's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corollary.diagnostics import Diagnostic, Span, catalogue
+from corollary.language.literals import LiteralError
+from corollary.language.syntax import Node
+from corollary.language.typed_terms import typed_term
+from corollary.program import (
+    AggregateOperation,
+    AggregateTerm,
+    Aggregation,
+    Arithmetic,
+    Assignment,
+    Atom,
+    BodyElement,
+    Clause,
+    Comparison,
+    Constant,
+    EvaluationError,
+    Facts,
+    FunctionTerm,
+    Iri,
+    ListTerm,
+    Minus,
+    Negation,
+    Query,
+    Statement,
+    Structure,
+    Term,
+    Value,
+    Variable,
+    Wildcard,
+    calculate,
+    find_aggregate,
+    find_function,
+    negate,
+    subterms,
+)
+
+_FORMS = {
+    "comp": "COMP(X, >=, 3)",
+    "bind": "BIND(X + 1 AS Y)",
+    "aggregate": "AGGREGATE(p(X, Y)) ON X WITH COUNT(Y) AS N",
+}
+
+
+class Mistake(Exception):
+    """A clause that is written by the grammar but makes no sense; carries the diagnostic."""
+
+    def __init__(self, kind: catalogue.Kind, message: str, span: Span, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = Diagnostic(kind, message, span, hint)
+
+
+def build_clause(node: Node) -> list[Statement]:
+    """The statements of a fact, rule or query node; several heads without a body are several facts."""
+    if node.kind == "query":
+        return [Query(tuple(body_element(item) for item in node.children), node.span)]
+    name = str(node.token.value) if node.kind.startswith("named") else None
+    heads = tuple(_head(item) for item in node.children[0].children)
+    body = tuple(body_element(item) for item in node.children[1].children) if len(node.children) > 1 else ()
+    if not body and all(_is_ground(head) for head in heads):
+        return [_fact(head, node.span) for head in heads]
+    return [Clause(heads, body, name, node.span)]
+
+
+def _fact(head: Atom, span: Span) -> Facts:
+    return Facts(head.predicate, head.arity, [tuple(ground_value(term) for term in head.arguments)], span)
+
+
+def _is_ground(atom: Atom) -> bool:
+    return not any(
+        isinstance(part, (Variable, Wildcard, AggregateTerm)) for term in atom.arguments for part in subterms(term)
+    )
+
+
+# -- heads and bodies ------------------------------------------------------------------------------------------------------
+
+
+def _head(node: Node) -> Atom:
+    if node.kind == "negated":
+        raise Mistake(catalogue.BAD_HEAD, "a head cannot be negated", node.span)
+    if node.kind in ("comparison", "aggregation", "alias", "operator", "distinct"):
+        what = "a comparison" if node.kind == "comparison" else "this"
+        raise Mistake(catalogue.BAD_HEAD, f"{what} cannot stand in a head", node.span, "a head is an atom: p(X, Y)")
+    if node.kind == "call":
+        _refuse_form(node)
+        return Atom(str(node.token.value), tuple(_head_argument(item) for item in node.children), node.span)
+    return _atom(node)
+
+
+def _head_argument(node: Node) -> Term:
+    if node.kind == "call" and (function := find_aggregate(str(node.token.value))):
+        argument, distinct = _aggregated(node)
+        return AggregateTerm(function, argument, distinct, node.span)
+    return term(node)
+
+
+def _aggregated(node: Node) -> tuple[Term, bool]:
+    """What an aggregate call ranges over, and whether over distinct values only."""
+    if len(node.children) != 1:
+        message = f"'{node.token.value}' takes one argument, not {len(node.children)}"
+        raise Mistake(catalogue.MISPLACED_AGGREGATE, message, node.span, "for example count(X) or count(distinct X)")
+    inner = node.children[0]
+    return (term(inner.children[0]), True) if inner.kind == "distinct" else (term(inner), False)
+
+
+def body_element(node: Node) -> BodyElement:
+    match node.kind:
+        case "negated":
+            return _negation(node)
+        case "comparison":
+            left, right = (term(child) for child in node.children)
+            return Comparison(str(node.token.value), left, right, node.span)
+        case "aggregation":
+            return _aggregation(node)
+        case "call":
+            return _call_in_body(node)
+        case _:
+            return _atom(node)
+
+
+def _negation(node: Node) -> Negation:
+    inner = body_element(node.children[0])
+    if not isinstance(inner, (Atom, Comparison)):
+        what = "a negation" if isinstance(inner, Negation) else "BIND or AGGREGATE"
+        hint = "only atoms and comparisons can be negated"
+        raise Mistake(catalogue.BAD_FORM, f"{what} cannot be negated", node.span, hint)
+    return Negation(inner, node.span)
+
+
+def _call_in_body(node: Node) -> BodyElement:
+    word, kinds = str(node.token.value).lower(), [child.kind for child in node.children]
+    if word == "comp" and len(kinds) == 3 and kinds[1] == "operator":
+        left, right = term(node.children[0]), term(node.children[2])
+        return Comparison(str(node.children[1].token.value), left, right, node.span)
+    if word == "bind" and kinds == ["alias"]:
+        expression, variable = node.children[0].children
+        return Assignment(term(expression), _variable(variable), node.span)
+    _refuse_form(node)
+    return _atom(node)
+
+
+def _refuse_form(node: Node) -> None:
+    """COMP, BIND and AGGREGATE are plain names until somebody writes in them what only the form can hold."""
+    word, kinds = str(node.token.value).lower(), {child.kind for child in node.children}
+    special = {"comp": {"operator"}, "bind": {"alias"}, "aggregate": {"call", "negated", "comparison"}}
+    is_quoted = node.token.span.text.startswith("<")
+    if kinds & special.get(word, set()) and not is_quoted:
+        message = f"this {word.upper()} is not written as it should be"
+        raise Mistake(catalogue.BAD_FORM, message, node.span, f"write {_FORMS[word]}")
+
+
+def _aggregation(node: Node) -> Aggregation:
+    call, groups, operation, result = node.children
+    if str(call.token.value).lower() != "aggregate":
+        message = f"'{call.token.value}' cannot have ON and WITH"
+        raise Mistake(catalogue.BAD_FORM, message, node.span, f"write {_FORMS['aggregate']}")
+    function = find_aggregate(str(operation.token.value))
+    if function is None:
+        message = f"'{operation.token.value}' is not an aggregate"
+        raise Mistake(
+            catalogue.BAD_FORM, message, operation.token.span, "there are COUNT, SUM, MIN, MAX, AVG and MED"
+        )
+    argument, distinct = _aggregated(operation)
+    return Aggregation(
+        tuple(body_element(item) for item in call.children),
+        tuple(_variable(group) for group in groups.children) if groups else (),
+        (AggregateOperation(function, argument, _variable(result), distinct),),
+        node.span,
+    )
+
+
+def _atom(node: Node) -> Atom:
+    value, text = node.token.value, node.span.text
+    if node.kind == "call" and not str(value).startswith("_"):
+        return Atom(str(value), tuple(term(item) for item in node.children), node.span)
+    if node.kind == "name" or (node.kind == "variable" and not text.startswith(("?", "_"))):
+        return Atom(str(value), (), node.span)
+    if node.kind == "constant" and isinstance(value, Iri):
+        return Atom(value.value, (), node.span)
+    shown = f"'{text if len(text) < 40 else text[:40] + '…'}'"
+    hint = f"write {text}() for a predicate of that name" if isinstance(value, bool) else None
+    raise Mistake(catalogue.NOT_AN_ATOM, f"{shown} is not an atom or a comparison", node.span, hint)
+
+
+# -- terms -----------------------------------------------------------------------------------------------------------------
+
+
+def term(node: Node) -> Term:
+    value = node.token.value
+    match node.kind:
+        case "variable":
+            return _variable(node)
+        case "wildcard":
+            return Wildcard(node.span)
+        case "constant" | "name":
+            return Constant(value, node.span)
+        case "arithmetic":
+            left, right = (term(child) for child in node.children)
+            return Arithmetic(str(value), left, right, node.span)
+        case "minus":
+            return _minus(node)
+        case "call":
+            return _call_in_term(node)
+        case "list":
+            return ListTerm(_terms(node.children), None, node.span)
+        case "list_with_tail":
+            return ListTerm(_terms(node.children[:-1]), term(node.children[-1]), node.span)
+        case _:
+            what = {"comparison": "a comparison", "negated": "a negation", "operator": "an operator"}
+            message = f"{what.get(node.kind, 'this')} cannot stand here: a term is needed"
+            raise Mistake(catalogue.NOT_AN_ATOM, message, node.span)
+
+
+def _terms(nodes: Sequence[Node]) -> tuple[Term, ...]:
+    return tuple(term(node) for node in nodes)
+
+
+def _variable(node: Node) -> Variable:
+    return Variable(str(node.token.value), node.span)
+
+
+def _minus(node: Node) -> Term:
+    operand = node.children[0]
+    if operand.kind == "constant" and type(operand.token.value) not in (bool, str):
+        try:
+            return Constant(negate(operand.token.value), node.span)  # -5 is a number, not an operation
+        except EvaluationError:
+            pass
+    return Minus(term(operand), node.span)
+
+
+def _call_in_term(node: Node) -> Term:
+    name = str(node.token.value)
+    if find_aggregate(name) and len(node.children) == 1:
+        hint = "an aggregate stands in a head, p(X, count(Y)) :- …, or in AGGREGATE(…) ON … WITH …"
+        raise Mistake(catalogue.MISPLACED_AGGREGATE, f"the aggregate '{name}' cannot stand here", node.span, hint)
+    arguments = _terms(node.children)
+    if name.startswith("_"):
+        return Constant(_typed_term(name, arguments, node.span), node.span)
+    function = find_function(name)
+    if function is not None and function.arity != len(arguments):
+        message = f"'{name}' takes {function.arity} argument{'s' * (function.arity != 1)}, not {len(arguments)}"
+        raise Mistake(catalogue.UNKNOWN_FUNCTION, message, node.span)
+    return FunctionTerm(function.name if function else name, arguments, node.span)
+
+
+def _typed_term(name: str, arguments: tuple[Term, ...], span: Span) -> Value:
+    if not all(isinstance(argument, Constant) for argument in arguments):
+        raise Mistake(catalogue.BAD_LITERAL, f"the arguments of '{name}' must be constants", span)
+    try:
+        return typed_term(name, [argument.value for argument in arguments if isinstance(argument, Constant)])
+    except LiteralError as error:
+        raise Mistake(catalogue.BAD_LITERAL, str(error), span) from None
+
+
+def ground_value(ground: Term) -> Value:
+    """The value of a term without variables, with its arithmetic done."""
+    span = ground.span
+    try:
+        match ground:
+            case Constant():
+                return ground.value
+            case Arithmetic():
+                return calculate(ground.operator, ground_value(ground.left), ground_value(ground.right))
+            case Minus():
+                return negate(ground_value(ground.operand))
+            case FunctionTerm():
+                arguments = tuple(ground_value(argument) for argument in ground.arguments)
+                function = find_function(ground.name)
+                return function.apply(*arguments) if function else Structure(ground.name, arguments)
+            case ListTerm():
+                return _ground_list(ground)
+            case _:
+                raise AssertionError(f"{ground} is not ground")
+    except EvaluationError as error:
+        assert span is not None
+        raise Mistake(catalogue.FAILING_ARITHMETIC, f"this has no value: {error}", span) from None
+
+
+def _ground_list(ground: ListTerm) -> Value:
+    items = tuple(ground_value(item) for item in ground.items)
+    if ground.tail is None:
+        return items
+    tail = ground_value(ground.tail)
+    if not isinstance(tail, tuple):
+        raise EvaluationError("the tail of a list must be a list")
+    return items + tail

@@ -1,0 +1,204 @@
+"""The fast path for ground facts: a run of plain facts is read by regular expressions, without the parser.
+
+Only text that the parser would read the same way is taken; anything else (variables, arithmetic, comments, mistakes) is
+left to it. Three steps differ in speed only: facts of integers alone, facts of any plain constants, facts with lists and
+function terms.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from corollary.diagnostics import Source
+from corollary.language.lexer import IRI, LANGUAGE, LOCAL, MAX_DEPTH, MAX_TOKEN_LENGTH, NUMBER, STRING, number_value
+from corollary.language.literals import LiteralError, typed_value, unescape
+from corollary.program import Facts, Iri, Literal, Row, Structure, Value, canonical, find_aggregate, find_function
+from corollary.program.values import RDF
+
+_PREFIXED = rf"(?:[^\W\d_][\w-]*)?:{LOCAL}"
+_CONSTANT = rf"(?:(?:{STRING})(?:{LANGUAGE}|\^\^(?:{IRI}|{_PREFIXED}))?|{IRI}|-?{NUMBER}(?![\w.])|{_PREFIXED}|[a-z]\w*)"
+_NAME = rf"({IRI}|{_PREFIXED}|[^\W\d_]\w*)\("
+_STOP = r"\s*(?::-\s*)?\.(?!\d)"
+_FACT = re.compile(rf"\s*{_NAME}\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\){_STOP}")
+_OPENING = re.compile(rf"\s*{_NAME}")
+_END = re.compile(_STOP)
+_OPERAND = re.compile(rf"\s*(?:([^\W\d_]\w*\(|\[\s*(?!\]))|(\[\s*\])|({_CONSTANT}))")
+_AFTER = re.compile(r"\s*([,)\]])")
+_ARGUMENT = re.compile(_CONSTANT)
+_STRING_PART = re.compile(STRING)
+_INTEGERS = re.compile(r"-?\d{1,18}(?:\s*,\s*-?\d{1,18})*")
+_RESERVED = {"not", "naf"}
+
+
+class FactReader:
+    """Reads runs of facts of one source; remembers what each constant's text means."""
+
+    def __init__(self, source: Source, prefixes: dict[str, str]) -> None:
+        self._source = source
+        self._prefixes = prefixes
+        self._values: dict[str, Value] = {}
+        self._predicates: dict[str, str | None] = {}
+
+    def forget(self) -> None:
+        """A prefix was declared: texts may mean something else now."""
+        self._values.clear()
+        self._predicates.clear()
+
+    def run(self, start: int) -> tuple[Facts, int] | None:
+        """The facts of one predicate and arity that stand at `start`, and where they end; None where there are none."""
+        text = self._source.text
+        match = _FACT.match(text, start)
+        if match is None:
+            return self._structured_run(start)
+        name = match.group(1)
+        predicate = self._predicate(name)
+        first = self._row(match.group(2))
+        if predicate is None or first is None:
+            return None
+        rows, end, arity = [first], match.end(), len(first)
+        if _INTEGERS.fullmatch(match.group(2) or ""):
+            end = self._integer_rows(name, arity, end, rows)
+        while (match := _FACT.match(text, end)) and match.group(1) == name:
+            row = self._row(match.group(2))
+            if row is None or len(row) != arity:
+                break
+            rows.append(row)
+            end = match.end()
+        return Facts(predicate, arity, rows, self._source.span(start, end)), end
+
+    def _structured_run(self, start: int) -> tuple[Facts, int] | None:
+        opening = _OPENING.match(self._source.text, start)
+        predicate = self._predicate(opening.group(1)) if opening else None
+        if opening is None or predicate is None:
+            return None
+        rows: list[Row] = []
+        end, match = start, opening
+        while match and match.group(1) == opening.group(1) and (read := self._structured_row(match.end())):
+            if rows and len(read[0]) != len(rows[0]):
+                break
+            rows.append(read[0])
+            end = read[1]
+            match = _OPENING.match(self._source.text, end)
+        return (Facts(predicate, len(rows[0]), rows, self._source.span(start, end)), end) if rows else None
+
+    def _structured_row(self, at: int) -> tuple[Row, int] | None:
+        """The arguments behind an opening bracket, with what is nested in them, and where the fact ends."""
+        text = self._source.text
+        open_names: list[str] = []
+        open_items: list[list[Value]] = [[]]
+        while len(open_items) <= MAX_DEPTH:
+            operand = _OPERAND.match(text, at)
+            if operand is None:
+                return None
+            at = operand.end()
+            if operand.group(1):
+                if operand.group(1) != "[" and not _is_function_symbol(operand.group(1)[:-1]):
+                    return None
+                open_names.append(operand.group(1).rstrip())
+                open_items.append([])
+                continue
+            value = () if operand.group(2) else self._value(operand.group(3))
+            if value is None:
+                return None
+            open_items[-1].append(value)
+            while (after := _AFTER.match(text, at)) and after.group(1) != ",":
+                at = after.end()
+                items = tuple(open_items.pop())
+                if not open_items:
+                    end = _END.match(text, at) if after.group(1) == ")" else None
+                    return (items, end.end()) if end else None
+                name = open_names.pop()
+                if (name == "[") is (after.group(1) == ")"):
+                    return None
+                open_items[-1].append(items if name == "[" else Structure(name[:-1], items))
+            if after is None:
+                return None
+            at = after.end()
+        return None
+
+    def _integer_rows(self, name: str, arity: int, start: int, rows: list[Row]) -> int:
+        scanner = _integer_fact(name, arity).scanner(self._source.text, start)
+        found: list[tuple[str, ...]] = []
+        end, match = start, scanner.match()
+        while match:
+            found.append(match.groups())
+            end, match = match.end(), scanner.match()
+        rows.extend(zip(*(map(int, column) for column in zip(*found, strict=True)), strict=True))
+        return end
+
+    def _predicate(self, name: str) -> str | None:
+        if name not in self._predicates:
+            self._predicates[name] = self._resolve_predicate(name)
+        return self._predicates[name]
+
+    def _resolve_predicate(self, name: str) -> str | None:
+        if name.lower() in _RESERVED or len(name) > MAX_TOKEN_LENGTH:
+            return None
+        if name.startswith("<"):
+            return unescape(name[1:-1]) if "\\" not in name else None
+        if ":" in name:  # at the start of a clause an undeclared prefix is the name of a rule
+            prefix, local = name.split(":", 1)
+            return self._prefixes[prefix] + local if prefix in self._prefixes else None
+        return name
+
+    def _row(self, arguments: str | None) -> Row | None:
+        if arguments is None:
+            return ()
+        row = tuple([self._value(lexeme) for lexeme in _ARGUMENT.findall(arguments)])
+        return None if None in row else row
+
+    def _value(self, lexeme: str) -> Value | None:
+        value = self._values.get(lexeme)
+        if value is None:
+            value = self._constant(lexeme)
+            if value is not None:
+                self._values[lexeme] = value
+        return value
+
+    def _constant(self, lexeme: str) -> Value | None:
+        """What the text of a constant means; None where the parser has to say (or to complain)."""
+        if len(lexeme) > 3000:
+            return None
+        first = lexeme[0]
+        try:
+            if first in "\"'":
+                return self._string(lexeme)
+            if first == "<":
+                return Iri(unescape(lexeme[1:-1]))
+            if first.isdigit() or first == "-":
+                return canonical(number_value(lexeme)) if lexeme.isascii() else None
+            if ":" in lexeme:
+                iri = self._expand(lexeme)
+                return Iri(iri) if iri is not None else None
+        except LiteralError:
+            return None
+        if lexeme in ("true", "false"):
+            return lexeme == "true"
+        return None if lexeme.lower() in _RESERVED | {"distinct"} else lexeme
+
+    def _string(self, lexeme: str) -> Value | None:
+        match = _STRING_PART.match(lexeme)
+        assert match is not None
+        text, rest = unescape(match.group()[1:-1]), lexeme[match.end() :]
+        if not rest:
+            return text
+        if rest.startswith("@"):
+            return Literal(text, RDF + "langString", rest[1:].lower())
+        datatype = unescape(rest[3:-1]) if rest.startswith("^^<") else self._expand(rest[2:])
+        return typed_value(text, datatype) if datatype is not None else None
+
+    def _expand(self, name: str) -> str | None:
+        prefix, local = name.split(":", 1)
+        return self._prefixes[prefix] + local if prefix in self._prefixes else None
+
+
+def _is_function_symbol(name: str) -> bool:
+    """Not for the parser: built-in functions are computed there, and some words mean something else."""
+    return find_function(name) is None and find_aggregate(name) is None and name.lower() not in _RESERVED
+
+
+@lru_cache(maxsize=64)
+def _integer_fact(name: str, arity: int) -> re.Pattern[str]:
+    arguments = r"\s*,\s*".join([r"(-?\d{1,18})"] * arity)
+    return re.compile(rf"\s*{re.escape(name)}\(\s*{arguments}\s*\){_STOP}")

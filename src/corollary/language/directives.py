@@ -1,0 +1,110 @@
+"""`@prefix`, `@input`, `@output` and `@function`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from corollary.diagnostics import catalogue, did_you_mean
+from corollary.language.build import Mistake, ground_value, term
+from corollary.language.syntax import Node
+from corollary.program import (
+    Constant,
+    Directive,
+    FunctionDeclaration,
+    InputDeclaration,
+    Iri,
+    OutputDeclaration,
+    PrefixDeclaration,
+    Value,
+)
+
+_USAGE = {
+    "prefix": "@prefix ex: <http://example.org/> .",
+    "input": '@input edge("edges.csv") .',
+    "output": "@output path .",
+    "function": "@function score/2 .",
+}
+
+
+def build_directive(node: Node) -> list[Directive]:
+    word = str(node.token.value)
+    if word not in _USAGE:
+        hint = did_you_mean(word, _USAGE) or f"there are {', '.join('@' + known for known in _USAGE)}"
+        raise Mistake(catalogue.UNKNOWN_DIRECTIVE, f"there is no directive '@{word}'", node.token.span, hint)
+    if node.kind == "prefix":
+        return [_prefix(node, word)]
+    if not node.children:
+        raise _malformed(node, word)
+    build = {"input": _input, "output": _output, "function": _function}.get(word)
+    if build is None:
+        raise _malformed(node, word)
+    return [build(item, node) for item in node.children]
+
+
+def _malformed(node: Node, word: str) -> Mistake:
+    message = f"this @{word} is not written as it should be"
+    return Mistake(catalogue.MALFORMED_DIRECTIVE, message, node.span, f"for example: {_USAGE[word]}")
+
+
+def _prefix(node: Node, word: str) -> PrefixDeclaration:
+    name, iri = (child.token.value for child in node.children)
+    if word != "prefix" or not isinstance(iri, Iri):
+        raise _malformed(node, word)
+    return PrefixDeclaration(str(name), iri.value, node.span)
+
+
+def _input(item: Node, node: Node) -> InputDeclaration:
+    predicate, location, options = _source(item, node, "input")
+    if location is None:
+        raise _malformed(node, "input")
+    return InputDeclaration(predicate, location, options, node.span)
+
+
+def _output(item: Node, node: Node) -> OutputDeclaration:
+    return OutputDeclaration(*_source(item, node, "output"), node.span)
+
+
+def _source(item: Node, node: Node, word: str) -> tuple[str, str | None, tuple[tuple[str, Value], ...]]:
+    """`predicate`, `predicate("file")` or `predicate("file", key = value, ...)`."""
+    name = _predicate(item)
+    if name is None:
+        raise _malformed(node, word)
+    arguments = list(item.children)
+    location: str | None = None
+    if arguments and arguments[0].kind != "comparison":
+        location = _text(arguments.pop(0))
+        if location is None:
+            raise _malformed(node, word)
+    return name, location, tuple(_options(arguments, node, word))
+
+
+def _predicate(item: Node) -> str | None:
+    value = item.token.value
+    if item.kind in ("call", "name", "variable"):
+        return str(value)
+    return value.value if item.kind == "constant" and isinstance(value, Iri) else None
+
+
+def _text(item: Node) -> str | None:
+    value = item.token.value
+    if item.kind in ("constant", "name") and isinstance(value, (str, Iri)):
+        return str(value)
+    return None
+
+
+def _options(items: Iterable[Node], node: Node, word: str) -> Iterable[tuple[str, Value]]:
+    for item in items:
+        if item.kind != "comparison" or item.token.value != "=" or item.children[0].kind != "name":
+            raise _malformed(node, word)
+        yield str(item.children[0].token.value), ground_value(term(item.children[1]))
+
+
+def _function(item: Node, node: Node) -> FunctionDeclaration:
+    if item.kind == "call":
+        return FunctionDeclaration(str(item.token.value), len(item.children), node.span)
+    if item.kind == "arithmetic" and item.token.value == "/":
+        name, arity = (term(child) for child in item.children)
+        if isinstance(name, Constant) and isinstance(name.value, str) and isinstance(arity, Constant):
+            if type(arity.value) is int and arity.value >= 0:
+                return FunctionDeclaration(name.value, arity.value, node.span)
+    raise _malformed(node, "function")

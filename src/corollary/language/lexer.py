@@ -1,0 +1,395 @@
+"""Program text to tokens, one clause at a time.
+
+The lexer settles what a grammar cannot: `<` is an IRI where an operand may start and a comparison elsewhere, `r1:` is a rule
+name unless a prefix r1 is declared, `and` or `div` are words of the language only between operands, `5.` ends a clause.
+It reports what it cannot read and goes on, so that one run shows several mistakes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+from corollary.diagnostics import Diagnostic, Source, Span, catalogue
+from corollary.language.literals import STANDARD_PREFIXES, LiteralError, typed_value, unescape
+from corollary.program import Iri, Literal, Value
+from corollary.program.values import RDF
+
+MAX_TOKEN_LENGTH = 1_000_000
+MAX_DIGITS = 4_000
+MAX_CLAUSE_TOKENS = 100_000
+MAX_DEPTH = 200
+
+IRI = r'<(?:[^\x00-\x20<>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'
+STRING = r'"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'"
+NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+LOCAL = r"\w(?:[\w.%-]*[\w%-])?"
+LANGUAGE = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
+
+_SPACE = re.compile(r"\s+")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*|%[^\n]*", re.DOTALL)
+_IRI = re.compile(IRI)
+_STRING = re.compile(STRING)
+_NUMBER = re.compile(NUMBER)
+_WORD = re.compile(r"[^\W\d_]\w*")
+_UNDERSCORED = re.compile(r"_\w*")
+_QUESTION_VARIABLE = re.compile(r"\?(\w+)")
+_PREFIXED = re.compile(rf"([^\W\d_][\w-]*)?:(?![-=])({LOCAL})?")
+_RULE_NAME = re.compile(r"([^\W\d_](?:[\w-]|\.(?=\d))*)\s*:(?![-=])")
+_LANGUAGE = re.compile(LANGUAGE)
+_DIRECTIVE = re.compile(r"@(\w*)")
+_OPEN = re.compile(r"\s*\(")
+_ENDS_ARGUMENT = re.compile(r"\s*(?:[,).]|:-|<-|$)")
+_COMPARATOR_ARGUMENT = re.compile(r"(<=|<>|<)(?=\s*,)")
+
+_SIGNS: dict[str, tuple[str, str]] = {
+    **{sign: ("COMPARE", sign) for sign in ("<=", ">=", "!=", "=", "<", ">")},
+    **{"<>": ("COMPARE", "!="), "≠": ("COMPARE", "!="), "≤": ("COMPARE", "<="), "≥": ("COMPARE", ">=")},
+    **{"+": ("PLUS", "+"), "-": ("MINUS", "-"), "*": ("STAR", "*"), "/": ("SLASH", "/"), "%": ("MODULUS", "%")},
+    **{",": ("COMMA", ","), "&": ("AND", "&"), "∧": ("AND", "∧"), "!": ("NOT", "!"), "¬": ("NOT", "¬")},
+    **{"(": ("LPAR", "("), ")": ("RPAR", ")"), "[": ("LSQB", "["), "]": ("RSQB", "]"), "|": ("BAR", "|")},
+    **{":-": ("ARROW", ":-"), ":=": ("ARROW", ":="), "←": ("ARROW", ":-"), "?-": ("QUERY", "?-"), ".": ("END", ".")},
+}
+_SIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True)))
+_INFIX_WORDS = {"and": "AND", "div": "DIV", "mod": "MODULUS", "as": "AS", "on": "ON", "with": "WITH"}
+_NOT_WORDS = {"not", "naf"}
+_OPERANDS = {"VARIABLE", "WILDCARD", "CONSTANT", "NAME", "RPAR", "RSQB"}
+_OPERATORS = {"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MODULUS", "NOT"}
+_FOREIGN_SIGNS = {
+    "==": "write '=' for equality",
+    "=<": "write '<='",
+    "=>": "write '>='",
+    "->": "write the head first: head :- body.",
+    ";": "there is no 'or' in a body: write one rule for each alternative",
+    "||": "there is no 'or' in a body: write one rule for each alternative",
+    "&&": "write ',' or 'and' between the parts of a body",
+    "^": "there is no power operator",
+}
+_FOREIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_FOREIGN_SIGNS, key=len, reverse=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`type` is a terminal of the grammar, `value` what it stands for: a name, a sign, or the value of a constant."""
+
+    type: str
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment and where it stands; `corollary fmt` keeps them."""
+
+    text: str
+    span: Span
+
+
+class Lexer:
+    """Reads one source from front to back. `diagnostics` and `comments` grow as clauses are read."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.position = 0
+        self.prefixes = dict(STANDARD_PREFIXES)
+        self.declared: set[str] = set()
+        self.diagnostics: list[Diagnostic] = []
+        self.error_count = 0
+        self.comments: list[Comment] = []
+        self._tokens: list[Token] = []
+
+    def declare_prefix(self, name: str, iri: str) -> None:
+        self.prefixes[name] = iri
+        self.declared.add(name)
+
+    def at_end(self) -> bool:
+        """Skips white space and comments; True when nothing else is left."""
+        self._skip()
+        return self.position >= len(self.source.text)
+
+    def clause(self) -> list[Token] | None:
+        """The tokens of the next clause with its full stop, or None where its text was not readable."""
+        self._tokens = []
+        depth, errors = _Depth(), self.error_count
+        while not self.at_end():
+            token = self._token()
+            if token is None:
+                continue
+            self._tokens.append(token)
+            if token.type == "END":
+                break
+            if depth.exceeded_by(token):
+                self._report(catalogue.TOO_DEEP, f"nested more than {MAX_DEPTH} levels deep", token.span)
+                self._skip_clause()
+                break
+            if len(self._tokens) > MAX_CLAUSE_TOKENS:
+                self._report(
+                    catalogue.TOO_LONG,
+                    f"this clause has more than {MAX_CLAUSE_TOKENS:,} words and signs",
+                    self._tokens[0].span,
+                    "is a full stop missing? Facts belong in clauses of their own or in a data file",
+                )
+                self._skip_clause()
+                break
+        return self._tokens if self.error_count == errors else None
+
+    # -- white space -------------------------------------------------------------------------------------------------
+
+    def _skip(self) -> None:
+        text = self.source.text
+        while True:
+            if space := _SPACE.match(text, self.position):
+                self.position = space.end()
+            if not self._starts_comment():
+                return
+            comment = _COMMENT.match(text, self.position)
+            if comment is None:
+                span = self.source.span(self.position, self.position + 2)
+                self._report(catalogue.UNTERMINATED_COMMENT, "this comment never ends", span, "close it with */")
+                self.position = len(text)
+                return
+            self.comments.append(Comment(comment.group().rstrip(), self.source.span(*comment.span())))
+            self.position = comment.end()
+
+    def _starts_comment(self) -> bool:
+        text, at = self.source.text, self.position
+        if text.startswith(("//", "/*"), at):
+            return True
+        if text.startswith("#", at):
+            return at == 0 or text[at - 1].isspace()
+        return text.startswith("%", at) and not text[text.rfind("\n", 0, at) + 1 : at].strip()
+
+    def _skip_clause(self) -> None:
+        """Goes on behind the next full stop that ends a line (or at the end of the text)."""
+        stop = re.compile(r"\.\s*(?:\n|$)").search(self.source.text, self.position)
+        self.position = stop.end() if stop else len(self.source.text)
+
+    # -- tokens ------------------------------------------------------------------------------------------------------
+
+    def _token(self) -> Token | None:
+        text, at = self.source.text, self.position
+        first = text[at]
+        if self._expects_operand():
+            if not self._tokens:
+                if first == "@" and (match := _DIRECTIVE.match(text, at)):
+                    return self._emit("DIRECTIVE", match.group(1), match.end())
+                if (match := _RULE_NAME.match(text, at)) and self._is_rule_name(match):
+                    return self._emit("RULE_NAME", match.group(1), match.end())
+            if first == "<" and not _COMPARATOR_ARGUMENT.match(text, at) and (match := _IRI.match(text, at)):
+                return self._iri(match.group(), match.end())
+        elif text.startswith("<-", at) and not any(token.type in ("ARROW", "QUERY") for token in self._tokens):
+            return self._emit("ARROW", ":-", at + 2)
+        if first in "\"'":
+            return self._string(at)
+        if first.isdigit():
+            return self._number()
+        if first == "?" and (match := _QUESTION_VARIABLE.match(text, at)):
+            return self._variable(match.group(1), match.end())
+        if first == "_" and (match := _UNDERSCORED.match(text, at)):
+            return self._underscored(match.group(), match.end())
+        if (match := _PREFIXED.match(text, at)) and (token := self._prefixed(match)):
+            return token
+        if match := _WORD.match(text, at):
+            return self._word(match.group(), match.end())
+        if match := _FOREIGN.match(text, at):
+            hint = _FOREIGN_SIGNS[match.group()]
+            return self._unexpected(f"'{match.group()}' is not a sign of the language", match.end(), hint)
+        if match := _SIGN.match(text, at):
+            kind, value = _SIGNS[match.group()]
+            if value == ":=":
+                self._warn_odd_arrow()
+                value = ":-"
+            return self._emit(kind, value, match.end())
+        return self._unexpected_characters()
+
+    def _expects_operand(self) -> bool:
+        return not self._tokens or self._tokens[-1].type not in _OPERANDS
+
+    def _emit(self, kind: str, value: Value, end: int) -> Token | None:
+        span = self.source.span(self.position, end)
+        self.position = end
+        if end - span.start > MAX_TOKEN_LENGTH:
+            message = f"this word or string has {end - span.start:,} characters; the limit is {MAX_TOKEN_LENGTH:,}"
+            self._report(catalogue.TOO_LONG, message, span, "load long values from a data file")
+        return Token(kind, value, span)
+
+    def _is_rule_name(self, match: re.Match[str]) -> bool:
+        name = match.group(1)
+        if name in self.declared:
+            return False
+        # `rdf:type(X, Y)` is a prefixed name though nobody declared rdf; `rdf: p(X)` names a rule.
+        return name not in self.prefixes or not re.match(LOCAL, self.source.text[match.end() : match.end() + 1])
+
+    def _string(self, quote_at: int) -> Token | None:
+        text = self.source.text
+        match = _STRING.match(text, quote_at)
+        if match is None:
+            line_end = text.find("\n", quote_at)
+            line_end = len(text) if line_end < 0 else line_end
+            span = self.source.span(quote_at, quote_at + 1)
+            hint = f"close it with {text[quote_at]} on the same line; write \\n for a line break"
+            self._report(catalogue.UNTERMINATED_STRING, "this string never ends", span, hint)
+            self.position = line_end
+            # A full stop at the end of the line most likely ended the clause: go on with the next one.
+            ends = text[quote_at:line_end].rstrip().endswith(".")
+            return Token("END", ".", span) if ends else None
+        value = self._unescaped(match.group()[1:-1], quote_at)
+        end = match.end()
+        if tag := _LANGUAGE.match(text, end):
+            return self._emit("CONSTANT", Literal(value, RDF + "langString", tag.group()[1:].lower()), tag.end())
+        if not text.startswith("^^", end):
+            return self._emit("CONSTANT", value, end)
+        end += 2
+        if iri := _IRI.match(text, end):
+            datatype, end = self._unescaped(iri.group()[1:-1], end), iri.end()
+        elif (name := _PREFIXED.match(text, end)) and name.group(2):
+            datatype, end = self._expand(name), name.end()
+        else:
+            return self._unexpected("a datatype must follow '^^'", end, "for example ^^xsd:date")
+        try:
+            return self._emit("CONSTANT", typed_value(value, datatype), end)
+        except LiteralError as error:
+            self._report(catalogue.BAD_LITERAL, str(error), self.source.span(quote_at, end))
+            return self._emit("CONSTANT", value, end)
+
+    def _number(self) -> Token | None:
+        match = _NUMBER.match(self.source.text, self.position)
+        if match is None:  # a digit of another script
+            return self._unexpected_characters()
+        lexeme, end = match.group(), match.end()
+        if len(lexeme) > MAX_DIGITS:
+            message = f"this number has {len(lexeme):,} digits; the limit is {MAX_DIGITS:,}"
+            self._report(catalogue.TOO_LONG, message, self.source.span(self.position, end))
+            return self._emit("CONSTANT", 0, end)
+        if (word := _WORD.match(self.source.text, end)) is not None:
+            return self._unexpected(f"'{lexeme}{word.group()[:20]}' is neither a number nor a name", word.end())
+        return self._emit("CONSTANT", number_value(lexeme), end)
+
+    def _iri(self, lexeme: str, end: int) -> Token | None:
+        iri = self._unescaped(lexeme[1:-1], self.position)
+        return self._name_or_constant(iri, end)
+
+    def _name_or_constant(self, iri: str, end: int) -> Token | None:
+        if _OPEN.match(self.source.text, end):
+            return self._emit("FUNCTOR", iri, end)
+        return self._emit("CONSTANT", Iri(iri), end)
+
+    def _prefixed(self, match: re.Match[str]) -> Token | None:
+        """A prefixed name; None where the text is a plain word that a colon happens to follow."""
+        prefix, local = match.group(1) or "", match.group(2)
+        if prefix in self.prefixes:
+            if not local and self._tokens and self._tokens[0].value == "prefix":
+                return self._emit("PREFIX_NAME", prefix, match.end())
+            return self._name_or_constant(self._expand(match), match.end())
+        if self._tokens and self._tokens[0].type == "DIRECTIVE" and not local:
+            return self._emit("PREFIX_NAME", prefix, match.end())
+        if not local or "-" in prefix and not _WORD.fullmatch(prefix):
+            return None
+        return self._name_or_constant(self._expand(match), match.end())
+
+    def _expand(self, match: re.Match[str]) -> str:
+        prefix, local = match.group(1) or "", match.group(2) or ""
+        if prefix not in self.prefixes:
+            known = ", ".join(sorted(self.prefixes))
+            hint = f"declare it: @prefix {prefix}: <http://…> .  (known: {known})"
+            span = self.source.span(match.start(), match.start() + len(prefix) + 1)
+            self._report(catalogue.UNKNOWN_PREFIX, f"the prefix '{prefix}:' is not declared", span, hint)
+        return self.prefixes.get(prefix, "") + local
+
+    def _variable(self, name: str, end: int) -> Token | None:
+        return self._emit("WILDCARD", "_", end) if name == "_" else self._emit("VARIABLE", name, end)
+
+    def _underscored(self, word: str, end: int) -> Token | None:
+        text = self.source.text
+        if word == "_" and text[end : end + 1] in ("'", '"') and (match := _STRING.match(text, end)):
+            return self._emit("CONSTANT", Iri(self._unescaped(match.group()[1:-1], end)), match.end())
+        if word != "_" and _OPEN.match(text, end):
+            return self._emit("FUNCTOR", word, end)
+        return self._variable(word, end)
+
+    def _word(self, word: str, end: int) -> Token | None:
+        text, lowered = self.source.text, word.lower()
+        if not self._expects_operand():
+            if lowered in _INFIX_WORDS:
+                return self._emit(_INFIX_WORDS[lowered], "%" if lowered == "mod" else lowered, end)
+        elif lowered in _NOT_WORDS and not _ENDS_ARGUMENT.match(text, end):
+            return self._emit("NOT", lowered, end)
+        elif lowered == "distinct" and not _ENDS_ARGUMENT.match(text, end) and not _OPEN.match(text, end):
+            return self._emit("DISTINCT", lowered, end)
+        if _OPEN.match(text, end):
+            return self._emit("FUNCTOR", word, end)
+        if word in ("true", "false"):
+            return self._emit("CONSTANT", word == "true", end)
+        # A capital letter starts a variable in an argument; alone in a body or a head the name is an atom without arguments.
+        return self._emit("VARIABLE" if word[0].isupper() else "NAME", word, end)
+
+    # -- mistakes ----------------------------------------------------------------------------------------------------
+
+    def _unescaped(self, raw: str, at: int) -> str:
+        if "\\" not in raw:
+            return raw
+        try:
+            return unescape(raw)
+        except LiteralError as error:
+            self._report(catalogue.BAD_ESCAPE, str(error), self.source.span(at, at + len(raw) + 2))
+            return raw
+
+    def _unexpected(self, message: str, end: int, hint: str | None = None) -> None:
+        self._report(catalogue.UNEXPECTED_CHARACTER, message, self.source.span(self.position, end), hint)
+        self.position = end
+
+    def _unexpected_characters(self) -> None:
+        """Reports a run of unreadable characters once, however long it is."""
+        text, start = self.source.text, self.position
+        end = start + 1
+        while end < len(text) and not (text[end].isspace() or text[end].isalnum() or _SIGN.match(text, end)):
+            end += 1
+        shown = text[start : min(end, start + 10)]
+        kind = catalogue.CONTROL_CHARACTER if ord(shown[0]) < 32 else catalogue.UNEXPECTED_CHARACTER
+        self._report(kind, f"unexpected {_describe(shown)}", self.source.span(start, end))
+        self.position = end
+
+    def _warn_odd_arrow(self) -> None:
+        span = self.source.span(self.position, self.position + 2)
+        self.diagnostics.append(Diagnostic(catalogue.ODD_ARROW, "':=' is read as ':-'", span, "write ':-'"))
+
+    def _report(self, kind: catalogue.Kind, message: str, span: Span, hint: str | None = None) -> None:
+        self.error_count += 1
+        self.diagnostics.append(Diagnostic(kind, message, span, hint))
+
+
+class _Depth:
+    """How deep the expression under the cursor is: brackets around it and operators before it, which nest as well."""
+
+    def __init__(self) -> None:
+        self._operators = [0]
+        self._total = 0
+
+    def exceeded_by(self, token: Token) -> bool:
+        if token.type in ("LPAR", "LSQB"):
+            self._operators.append(0)
+            self._total += 1
+        elif token.type in ("RPAR", "RSQB") and len(self._operators) > 1:
+            self._total -= self._operators.pop() + 1
+        elif token.type in _OPERATORS:
+            self._operators[-1] += 1
+            self._total += 1
+        elif token.type in ("COMMA", "AND", "ARROW"):
+            self._total -= self._operators[-1]
+            self._operators[-1] = 0
+        return self._total > MAX_DEPTH
+
+
+def number_value(lexeme: str) -> Value:
+    """An integer, a decimal where it has a point, a double where it has an exponent."""
+    if "e" in lexeme or "E" in lexeme:
+        return float(lexeme)
+    return Decimal(lexeme) if "." in lexeme else int(lexeme)
+
+
+def _describe(characters: str) -> str:
+    if characters.isprintable():
+        return f"'{characters}'"
+    return f"control character U+{ord(characters[0]):04X}"
+

@@ -1,0 +1,163 @@
+"""Program text to `Program`: the whole front end, with every mistake of the text in one go."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
+from corollary.language.build import Mistake, build_clause
+from corollary.language.bulk_facts import FactReader
+from corollary.language.directives import build_directive
+from corollary.language.lexer import Comment, Lexer
+from corollary.language.syntax import SyntaxMistake, parse_clause
+from corollary.program import PrefixDeclaration, Program, Query, Statement
+
+MAX_ERRORS = 50
+_LONG_LINE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a text says as far as it could be read, what was wrong with it, and its comments."""
+
+    program: Program
+    diagnostics: tuple[Diagnostic, ...]
+    comments: tuple[Comment, ...]
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [diagnostic for diagnostic in self.diagnostics if diagnostic.is_error]
+
+
+def parse_program(text: str | Source) -> Program:
+    """The program that a text says; raises `ProgramError` with everything that is wrong with the text.
+
+    >>> parse_program("path(X, Y) :- edge(X, Y).").rules[0].name
+    'r1'
+    """
+    parsed = parse(text)
+    if parsed.errors:
+        raise ProgramError(parsed.diagnostics)
+    return parsed.program
+
+
+def parse_query(text: str) -> Query:
+    """A query as people type it: `path(1, X)`, with or without `?-` and full stop."""
+    stripped = text.strip()
+    if not stripped.startswith("?-"):
+        stripped = f"?- {stripped}"
+    if not stripped.endswith("."):
+        stripped += "."
+    program = parse_program(Source(stripped, "<query>"))
+    if len(program.statements) != 1 or not program.queries:
+        span = program.statements[-1].span if program.statements else None
+        raise ProgramError([Diagnostic(catalogue.UNEXPECTED_TOKEN, "this is more than one query", span)])
+    return program.queries[0]
+
+
+def read_source(path: Path | str) -> Source:
+    """The text of a file; raises `ProgramError` where there is no such file or where it is not UTF-8."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}"
+        raise ProgramError([Diagnostic(catalogue.UNREADABLE_FILE, message)]) from None
+    return decode_source(data, str(path))
+
+
+def decode_source(data: bytes, name: str) -> Source:
+    try:
+        return Source(data.decode("utf-8-sig"), name)
+    except UnicodeDecodeError as error:
+        readable = Source(data.decode("utf-8-sig", errors="replace"), name)
+        before = len(data[: error.start].decode("utf-8-sig", errors="replace"))
+        message = f"byte 0x{data[error.start]:02X} is not valid UTF-8"
+        span = readable.span(before, before + 1)
+        hint = "save the file as UTF-8"
+        raise ProgramError([Diagnostic(catalogue.INVALID_UTF8, message, span, hint)]) from None
+
+
+def parse(text: str | Source, *, join_facts: bool = True) -> Parsed:
+    """Reads as much of a text as can be read. `join_facts=False` keeps one statement per fact, as a formatter needs it."""
+    with _no_garbage_collection():
+        return _Parser(text if isinstance(text, Source) else Source(text)).parse(join_facts)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Parsing makes many objects and no cycles; with a large heap the collector's passes would take most of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _Parser:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lexer = Lexer(source)
+        self._facts = FactReader(source, self._lexer.prefixes)
+        self._statements: list[Statement] = []
+
+    def parse(self, join_facts: bool) -> Parsed:
+        lexer = self._lexer
+        while not lexer.at_end() and lexer.error_count < MAX_ERRORS:
+            if join_facts and (run := self._facts.run(lexer.position)):
+                facts, lexer.position = run
+                self._statements.append(facts)
+            else:
+                self._clause()
+        program = Program.of(self._statements) if join_facts else Program(tuple(self._statements))
+        diagnostics = sorted([*lexer.diagnostics, *self._whole_text()], key=lambda d: d.span.start if d.span else 0)
+        return Parsed(program, tuple(diagnostics), tuple(lexer.comments))
+
+    def _clause(self) -> None:
+        lexer = self._lexer
+        tokens = lexer.clause()
+        if not tokens:
+            return
+        try:
+            node = parse_clause(tokens)
+            if node.token.type == "DIRECTIVE":
+                for directive in build_directive(node):
+                    self._declare(directive)
+                    self._statements.append(directive)
+            else:
+                self._statements.extend(build_clause(node))
+        except (SyntaxMistake, Mistake) as mistake:
+            lexer.error_count += 1
+            lexer.diagnostics.append(mistake.diagnostic)
+
+    def _declare(self, directive: Statement) -> None:
+        if not isinstance(directive, PrefixDeclaration):
+            return
+        name, iri = directive.name, directive.iri
+        if name in self._lexer.declared and self._lexer.prefixes[name] != iri:
+            message = f"the prefix '{name}:' meant <{self._lexer.prefixes[name]}> until here"
+            self._lexer.diagnostics.append(Diagnostic(catalogue.REDEFINED_PREFIX, message, directive.span))
+        self._lexer.declare_prefix(name, iri)
+        self._facts.forget()
+
+    def _whole_text(self) -> list[Diagnostic]:
+        text, source = self._source.text, self._source
+        found: list[Diagnostic] = []
+        if not self._statements and not self._lexer.error_count:
+            found.append(Diagnostic(catalogue.EMPTY_PROGRAM, f"{source.name} contains no clause"))
+        if len(text) > _LONG_LINE:
+            start = 0
+            for line in text.split("\n"):
+                if len(line) > _LONG_LINE:
+                    message = f"this line has {len(line):,} characters"
+                    hint = "one clause per line makes messages readable; large data belongs in a data file"
+                    found.append(Diagnostic(catalogue.LONG_LINE, message, source.span(start, start + 1), hint))
+                start += len(line) + 1
+        return found
+
+

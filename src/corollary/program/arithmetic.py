@@ -1,0 +1,141 @@
+"""Arithmetic and comparison on values: the one definition that every engine has to agree with.
+
+Integers and decimals are exact; with a double on either side the result is a double. `/` rounds to 18 digits after the
+point (half to even); `div` and `%` truncate towards zero. What has no value raises `EvaluationError`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from decimal import Decimal, DecimalException
+from fractions import Fraction
+from typing import TypeAlias
+
+from corollary.program.values import EXACT, Iri, Value, canonical, identity
+
+Number: TypeAlias = int | Decimal | float
+
+DIVISION_DIGITS = 18
+COMPARISON_OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+ARITHMETIC_OPERATORS = ("+", "-", "*", "/", "div", "%")
+
+
+class EvaluationError(Exception):
+    """An expression has no value for these arguments (a wrong type, a division by zero, an overflow)."""
+
+
+def is_number(value: Value) -> bool:
+    return type(value) in (int, Decimal, float)
+
+
+def calculate(symbol: str, left: Value, right: Value) -> Value:
+    """`left symbol right` for one of `ARITHMETIC_OPERATORS`."""
+    if not (is_number(left) and is_number(right)):
+        raise EvaluationError(f"'{symbol}' needs numbers")
+    try:
+        if type(left) is float or type(right) is float:
+            return _DOUBLE[symbol](float(left), float(right))  # type: ignore[arg-type]
+        return canonical(_EXACT[symbol](left, right))
+    except (OverflowError, DecimalException) as error:
+        raise EvaluationError("the result is out of range") from error
+
+
+def negate(value: Value) -> Value:
+    if not is_number(value):
+        raise EvaluationError("'-' needs a number")
+    return canonical(EXACT.minus(value)) if isinstance(value, Decimal) else -value  # type: ignore[operator]
+
+
+def compare(symbol: str, left: Value, right: Value) -> bool:
+    """Whether `left symbol right` holds: numbers by value across types, everything else within its own type."""
+    if symbol in ("=", "!="):
+        return equal(left, right) is (symbol == "=")
+    if is_number(left) and is_number(right):
+        return _ORDER[symbol](left, right)
+    if type(left) is type(right) and isinstance(left, (str, bool, Iri)):
+        return _ORDER[symbol](left, right)
+    raise EvaluationError(f"'{symbol}' cannot compare these values")
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Equality as `=` has it: numbers by value, everything else by identity."""
+    if is_number(left) and is_number(right):
+        return left == right
+    return identity(left) == identity(right)
+
+
+def _decimal(value: object) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(value)  # type: ignore[arg-type]
+
+
+def _exactly(on_integers: Callable[..., int], on_decimals: Callable[..., Decimal]) -> Callable[..., Value]:
+    def operation(left: Value, right: Value) -> Value:
+        if type(left) is int and type(right) is int:
+            return on_integers(left, right)
+        return on_decimals(_decimal(left), _decimal(right))
+
+    return operation
+
+
+def _divide(left: int | Decimal, right: int | Decimal) -> Value:
+    if right == 0:
+        raise EvaluationError("division by zero")
+    scaled = round(Fraction(left) / Fraction(right) * 10**DIVISION_DIGITS)
+    return EXACT.scaleb(Decimal(scaled), -DIVISION_DIGITS)
+
+
+def _quotient(left: int | Decimal, right: int | Decimal) -> int:
+    if right == 0:
+        raise EvaluationError("division by zero")
+    return math.trunc(Fraction(left) / Fraction(right))
+
+
+def _remainder(left: int | Decimal, right: int | Decimal) -> Value:
+    product = _EXACT["*"](right, _quotient(left, right))
+    return _EXACT["-"](left, product)
+
+
+def _double_divide(left: float, right: float) -> float:
+    if right != 0.0:
+        return left / right
+    if left == 0.0 or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+def _double_quotient(left: float, right: float) -> Value:
+    if right == 0.0 or not math.isfinite(left) or math.isnan(right):
+        raise EvaluationError("no integer quotient")
+    return math.trunc(left / right)
+
+
+def _double_remainder(left: float, right: float) -> float:
+    if right == 0.0 or math.isinf(left):
+        return math.nan
+    return math.fmod(left, right)
+
+
+_EXACT: dict[str, Callable[..., Value]] = {
+    "+": _exactly(operator.add, EXACT.add),
+    "-": _exactly(operator.sub, EXACT.subtract),
+    "*": _exactly(operator.mul, EXACT.multiply),
+    "/": _divide,
+    "div": _quotient,
+    "%": _remainder,
+}
+_DOUBLE: dict[str, Callable[[float, float], Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _double_divide,
+    "div": _double_quotient,
+    "%": _double_remainder,
+}
+_ORDER: dict[str, Callable[[object, object], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}

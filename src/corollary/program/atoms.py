@@ -1,0 +1,128 @@
+"""Atoms and the other elements of a rule's body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from corollary.diagnostics import Span
+from corollary.program.terms import Term, Variable, Wildcard, subterms, variables_of
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`predicate(arguments)`; the predicate is a plain name or the text of an IRI."""
+
+    predicate: str
+    arguments: tuple[Term, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def arity(self) -> int:
+        return len(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left op right` with op one of `= != < <= > >=`; `=` also gives a value to a variable that nothing else limits."""
+
+    operator: str
+    left: Term
+    right: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`not element`: there is no way to make the element true."""
+
+    element: Atom | Comparison
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`BIND(expression AS variable)`."""
+
+    expression: Term
+    variable: Variable
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateOperation:
+    """`function(argument) AS result` of an aggregation."""
+
+    function: str
+    argument: Term
+    result: Variable
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """`AGGREGATE(body) ON group_by WITH operation ...`.
+
+    The distinct bindings of the body's named variables, grouped by `group_by`; every other variable of the body is local.
+    """
+
+    body: tuple[BodyElement, ...]
+    group_by: tuple[Variable, ...]
+    operations: tuple[AggregateOperation, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+BodyElement: TypeAlias = Atom | Comparison | Negation | Assignment | Aggregation
+
+
+def terms_of(element: BodyElement) -> Iterator[Term]:
+    """The outermost terms of a body element as seen from outside: an aggregation shows its groups and results only."""
+    match element:
+        case Atom():
+            yield from element.arguments
+        case Comparison():
+            yield element.left
+            yield element.right
+        case Negation():
+            yield from terms_of(element.element)
+        case Assignment():
+            yield element.expression
+            yield element.variable
+        case Aggregation():
+            yield from element.group_by
+            yield from (operation.result for operation in element.operations)
+
+
+def all_terms_of(element: BodyElement) -> Iterator[Term]:
+    """Like `terms_of`, with what is written inside an aggregation too."""
+    if isinstance(element, Aggregation):
+        for inner in element.body:
+            yield from all_terms_of(inner)
+        yield from (operation.argument for operation in element.operations)
+    yield from terms_of(element)
+
+
+def element_variables(element: BodyElement) -> Iterator[Variable]:
+    """The named variables that the element shares with the rest of its body, with repetitions."""
+    for term in terms_of(element):
+        yield from variables_of(term)
+
+
+def has_wildcard(element: BodyElement) -> bool:
+    return any(isinstance(part, Wildcard) for term in terms_of(element) for part in subterms(term))
+
+
+def atoms_of(elements: tuple[BodyElement, ...]) -> Iterator[tuple[Atom, str]]:
+    """Every atom of a body with how it occurs: "positive", "negative" or "aggregate"."""
+    for element in elements:
+        match element:
+            case Atom():
+                yield element, "positive"
+            case Negation(element=Atom() as atom):
+                yield atom, "negative"
+            case Aggregation():
+                for atom, _ in atoms_of(element.body):
+                    yield atom, "aggregate"
+            case _:
+                pass
