@@ -72,7 +72,7 @@ def _java() -> str:
         java = find_java()
     except SparkUnavailableError as error:
         return escape(str(error))
-    return escape(f"Java {java.major} from {java.source} ({java.home})")
+    return escape(f"Java {java.major} from {java.source}: {java.program}")
 
 
 def _spark_works(console: Console) -> bool:

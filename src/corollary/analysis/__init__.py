@@ -1,0 +1,32 @@
+"""Program analysis: safety, dependencies, hyper-nodes, stratification, modules, and what rule changes do to them."""
+
+from corollary.analysis.analysis import Analysis, analyse, analyse_texts, checked
+from corollary.analysis.modules import Module, ModuleKind, module_name, modules_of
+from corollary.analysis.predicates import PredicateInfo, predicates_of
+from corollary.analysis.rule_change import RuleChange, delete_rules, insert_rules
+from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph
+from corollary.analysis.safety import check_query_safety, check_rule_safety, limited_variables
+from corollary.analysis.stratification import check_stratification
+
+__all__ = [
+    "Analysis",
+    "Dependency",
+    "HyperNode",
+    "Module",
+    "ModuleKind",
+    "PredicateInfo",
+    "RuleChange",
+    "RuleGraph",
+    "analyse",
+    "analyse_texts",
+    "check_query_safety",
+    "check_rule_safety",
+    "check_stratification",
+    "checked",
+    "delete_rules",
+    "insert_rules",
+    "limited_variables",
+    "module_name",
+    "modules_of",
+    "predicates_of",
+]

@@ -1,0 +1,92 @@
+"""Warnings about rules that are most likely not what their author meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from corollary.diagnostics import Diagnostic, catalogue, did_you_mean
+from corollary.program import (
+    FUNCTIONS,
+    Aggregation,
+    FunctionDeclaration,
+    FunctionTerm,
+    Program,
+    Rule,
+    Term,
+    Variable,
+    all_terms_of,
+    find_function,
+    subterms,
+    without_names,
+)
+
+
+def check_doubts(program: Program) -> Iterator[Diagnostic]:
+    yield from _rule_names(program)
+    for rule in program.rules:
+        yield from _single_occurrences(rule)
+    yield from _nearly_builtin(program)
+    yield from _shared_aggregates(program)
+    yield from _repeated_rules(program)
+
+
+def _rule_terms(rule: Rule) -> Iterator[Term]:
+    yield from rule.head.arguments
+    for element in rule.body:
+        yield from all_terms_of(element)
+
+
+def _single_occurrences(rule: Rule) -> Iterator[Diagnostic]:
+    variables = [part for term in _rule_terms(rule) for part in subterms(term) if isinstance(part, Variable)]
+    counts = Counter(variable.name for variable in variables)
+    for variable in variables if rule.body else ():
+        if counts[variable.name] == 1 and not variable.name.startswith("_"):
+            message = f"variable {variable.name} occurs only once in rule {rule.name}"
+            hint = "write _ for a value that does not matter"
+            if variable.name in ("True", "False"):
+                hint = f"the boolean is written {variable.name.lower()}"
+            yield Diagnostic(catalogue.SINGLE_OCCURRENCE, message, variable.span, hint)
+
+
+def _nearly_builtin(program: Program) -> Iterator[Diagnostic]:
+    declared = {declaration.name for declaration in program.of_type(FunctionDeclaration)}
+    for rule in program.rules:
+        for term in _rule_terms(rule):
+            for part in subterms(term):
+                if not isinstance(part, FunctionTerm) or find_function(part.name) or part.name in declared:
+                    continue
+                if hint := did_you_mean(part.name, FUNCTIONS):
+                    message = f"'{part.name}' is no built-in function, so it stands for itself as a term"
+                    yield Diagnostic(catalogue.NEARLY_BUILTIN, message, part.span, hint)
+
+
+def _shared_aggregates(program: Program) -> Iterator[Diagnostic]:
+    """Paper 000 forbids two aggregation rules for one predicate; here their facts are united, which may surprise."""
+    first: dict[str, Rule] = {}
+    for rule in program.rules:
+        if rule.has_head_aggregate or any(isinstance(element, Aggregation) for element in rule.body):
+            known = first.setdefault(rule.head.predicate, rule)
+            if known is not rule:
+                message = f"{known.name} and {rule.name} both aggregate into '{rule.head.predicate}'"
+                hint = "their results are united: each group may get several values"
+                yield Diagnostic(catalogue.SHARED_AGGREGATE, message, rule.head.span, hint)
+
+
+def _repeated_rules(program: Program) -> Iterator[Diagnostic]:
+    seen: dict[Rule, Rule] = {}
+    for rule in program.rules:
+        known = seen.setdefault(without_names(rule), rule)
+        if known is not rule and rule.body:
+            message = f"rule {rule.name} says the same as {known.name}"
+            yield Diagnostic(catalogue.REPEATED_RULE, message, rule.head.span, "remove one of them")
+
+
+def _rule_names(program: Program) -> Iterator[Diagnostic]:
+    first: dict[str, Rule] = {}
+    for rule in program.rules:
+        known = first.setdefault(rule.name, rule)
+        if known is not rule:
+            message = f"there are two rules with the name '{rule.name}'"
+            hint = f"if '{rule.name}:' is meant as a prefix, declare it: @prefix {rule.name}: <http://…> ."
+            yield Diagnostic(catalogue.DUPLICATE_RULE_NAME, message, rule.span, hint)

@@ -1,0 +1,149 @@
+"""Which evaluation module fits the rules of a hyper-node (paper 002's modules, found by the shape of the rules).
+
+The closures are over the facts that reach the hyper-node from outside (explicit facts and other owners' facts of the same
+predicate). With the guard `X != Y` a rule derives no reflexive pair, but keeps those that come from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from corollary.analysis.rule_graph import HyperNode, RuleGraph
+from corollary.program import Aggregation, Atom, Comparison, Rule, Variable
+
+
+class ModuleKind(Enum):
+    NONRECURSIVE = "nonrecursive"
+    AGGREGATE = "aggregate"
+    TRANSITIVE = "transitive"
+    SYMMETRIC_TRANSITIVE = "symmetric-transitive"
+    LEFT_LINEAR = "left-linear"
+    RIGHT_LINEAR = "right-linear"
+    RECURSIVE = "recursive"
+
+
+@dataclass(frozen=True)
+class Module:
+    """Rules of one hyper-node that one algorithm takes care of.
+
+    `predicate` is the closed relation of a closure, `step` the relation by which a linear closure grows, `guarded` whether
+    its rules have the guard `X != Y`.
+    """
+
+    kind: ModuleKind
+    rules: tuple[str, ...]
+    predicate: str | None = None
+    step: str | None = None
+    guarded: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.kind.value + ("-guarded" if self.guarded else "")
+
+
+def modules_of(graph: RuleGraph, node: HyperNode) -> tuple[Module, ...]:
+    """The modules of a hyper-node: closures first, then what is left as one general module."""
+    rules = [graph.rules[name] for name in node.rules]
+    if not graph.is_recursive(node):
+        return (Module(_nonrecursive_kind(rules[0]), node.rules),)
+    closures = list(_closures(rules))
+    taken = {name for module in closures for name in module.rules}
+    rest = tuple(name for name in node.rules if name not in taken)
+    return (*closures, Module(ModuleKind.RECURSIVE, rest)) if rest else tuple(closures)
+
+
+def module_name(graph: RuleGraph, node: HyperNode) -> str:
+    """One name for a hyper-node: `transitive`, or `transitive+recursive` where several modules share it."""
+    return "+".join(module.name for module in modules_of(graph, node))
+
+
+def _nonrecursive_kind(rule: Rule) -> ModuleKind:
+    aggregates = rule.has_head_aggregate or any(isinstance(element, Aggregation) for element in rule.body)
+    return ModuleKind.AGGREGATE if aggregates else ModuleKind.NONRECURSIVE
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A rule `p(X, Z) :- left(X, Y), right(Y, Z)`, perhaps guarded by `X != Z`."""
+
+    rule: str
+    predicate: str
+    left: str
+    right: str
+    guarded: bool
+
+
+def _closures(rules: list[Rule]) -> Iterator[Module]:
+    derived = {rule.head.predicate for rule in rules}
+    steps = [step for rule in rules if (step := _as_step(rule))]
+    symmetric: dict[str, list[str]] = {}
+    for rule in rules:
+        if _is_symmetric(rule):
+            symmetric.setdefault(rule.head.predicate, []).append(rule.name)
+    for predicate in dict.fromkeys(step.predicate for step in steps):
+        transitive = [step for step in steps if step.left == step.right == step.predicate == predicate]
+        if transitive:
+            yield _transitive(predicate, transitive, symmetric.get(predicate, []), rules)
+        yield from _linear([step for step in steps if step.predicate == predicate and step not in transitive], derived)
+
+
+def _transitive(predicate: str, steps: list[_Step], symmetric: list[str], rules: list[Rule]) -> Module:
+    kind = ModuleKind.SYMMETRIC_TRANSITIVE if symmetric else ModuleKind.TRANSITIVE
+    names = {step.rule for step in steps} | set(symmetric)
+    in_order = tuple(rule.name for rule in rules if rule.name in names)
+    # One rule without the guard derives everything that a guarded twin does.
+    return Module(kind, in_order, predicate, guarded=all(step.guarded for step in steps))
+
+
+def _linear(steps: list[_Step], derived: set[str]) -> Iterator[Module]:
+    groups: dict[tuple[ModuleKind, str], list[_Step]] = {}
+    for step in steps:
+        if step.left == step.predicate and step.right not in derived:
+            groups.setdefault((ModuleKind.LEFT_LINEAR, step.right), []).append(step)
+        elif step.right == step.predicate and step.left not in derived:
+            groups.setdefault((ModuleKind.RIGHT_LINEAR, step.left), []).append(step)
+    for (kind, by), group in groups.items():
+        names = tuple(step.rule for step in group)
+        yield Module(kind, names, group[0].predicate, by, all(step.guarded for step in group))
+
+
+def _as_step(rule: Rule) -> _Step | None:
+    atoms = [element for element in rule.body if isinstance(element, Atom)]
+    others = [element for element in rule.body if not isinstance(element, Atom)]
+    ends = _two_variables(rule.head)
+    if ends is None or len(atoms) != 2 or len(others) > 1:
+        return None
+    if others and not _is_guard(others[0], ends):
+        return None
+    for left, right in (atoms, reversed(atoms)):
+        first, second = _two_variables(left), _two_variables(right)
+        if first and second and first[1] == second[0] and (first[0], second[1]) == ends and first[1] not in ends:
+            return _Step(rule.name, rule.head.predicate, left.predicate, right.predicate, bool(others))
+    return None
+
+
+def _is_guard(element: object, ends: tuple[str, str]) -> bool:
+    if not isinstance(element, Comparison) or element.operator != "!=":
+        return False
+    sides = (element.left, element.right)
+    return all(isinstance(side, Variable) for side in sides) and {
+        side.name for side in sides if isinstance(side, Variable)
+    } == set(ends)
+
+
+def _is_symmetric(rule: Rule) -> bool:
+    if len(rule.body) != 1 or not isinstance(rule.body[0], Atom) or rule.body[0].predicate != rule.head.predicate:
+        return False
+    head, body = _two_variables(rule.head), _two_variables(rule.body[0])
+    return head is not None and body is not None and head == (body[1], body[0])
+
+
+def _two_variables(atom: Atom) -> tuple[str, str] | None:
+    """The names of the two distinct variables that are all of an atom's arguments."""
+    match atom.arguments:
+        case (Variable(name=first), Variable(name=second)) if first != second:
+            return first, second
+        case _:
+            return None

@@ -1,0 +1,151 @@
+"""What inserted and deleted rules do to the hyper-nodes (paper 000, Algorithms 2 to 4).
+
+Only the hyper-nodes that a change touches are looked at again. Two readings of the paper are settled here: an inserted rule
+brings its edges to old rules, from old rules and among the new ones; a deleted rule impacts what is left of its own hyper-node,
+while the consumers of what it derived get changed data, which puts them into the plan but not among the impacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import networkx as nx
+
+from corollary.analysis.rule_graph import HyperNode, RuleGraph, add_edge, connect, link
+from corollary.analysis.safety import check_rule_safety
+from corollary.analysis.stratification import check_stratification
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
+from corollary.program import Rule
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """The graph after a change and how its hyper-nodes came about.
+
+    `created` hyper-nodes consist of new rules only; `merged` maps a new hyper-node to the old ones that went into it, `split` an
+    old one to what is left of it in pieces (one piece: it only shrank); `dropped` ones are gone, and their stores with them.
+    `impacted` are the hyper-nodes whose rules changed, in order; `plan` is everything that they (and changed data) can reach.
+    """
+
+    graph: RuleGraph
+    created: tuple[HyperNode, ...] = ()
+    merged: dict[HyperNode, tuple[HyperNode, ...]] = field(default_factory=dict)
+    split: dict[HyperNode, tuple[HyperNode, ...]] = field(default_factory=dict)
+    dropped: tuple[HyperNode, ...] = ()
+    impacted: tuple[HyperNode, ...] = ()
+    plan: tuple[HyperNode, ...] = ()
+
+
+def insert_rules(graph: RuleGraph, rules: Iterable[Rule], *, check: bool = True) -> RuleChange:
+    """The change by which these rules join; raises `ProgramError` when it would break safety or stratification."""
+    new = {rule.name: rule for rule in rules}
+    _refuse_taken_names(graph, new)
+    if check and (mistakes := [found for rule in new.values() for found in check_rule_safety(rule)]):
+        raise ProgramError(mistakes)
+    rule_edges = graph.rule_edges.copy()
+    rule_edges.add_nodes_from(new)
+    old_rules, new_rules = list(graph.rules.values()), list(new.values())
+    connect(rule_edges, old_rules, new_rules)
+    connect(rule_edges, new_rules, old_rules)
+    connect(rule_edges, new_rules, new_rules)
+    changed = RuleGraph({**graph.rules, **new}, rule_edges, graph.hyper_edges.copy())
+    parts = _merge(changed, [HyperNode((name,)) for name in new])
+    if check and (mistakes := list(check_stratification(changed))):
+        raise ProgramError(mistakes)
+    old_parts = {node: tuple(part for part in origin if part.rules[0] not in new) for node, origin in parts.items()}
+    return RuleChange(
+        changed,
+        created=changed.order(node for node, origin in old_parts.items() if not origin),
+        merged={node: changed_order for node, changed_order in old_parts.items() if changed_order},
+        impacted=changed.order(parts),
+        plan=_reached(changed, parts),
+    )
+
+
+def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
+    """The change by which these rules leave; raises `ProgramError` for a name that no rule has."""
+    gone = set(names)
+    _refuse_unknown_names(graph, gone)
+    consumers = {target for name in gone for target in graph.rule_edges.successors(name)} - gone
+    rule_edges, hyper_edges = graph.rule_edges.copy(), graph.hyper_edges.copy()
+    rule_edges.remove_nodes_from(gone)
+    changed = RuleGraph(
+        {name: rule for name, rule in graph.rules.items() if name not in gone}, rule_edges, hyper_edges
+    )
+    dropped: list[HyperNode] = []
+    split: dict[HyperNode, tuple[HyperNode, ...]] = {}
+    for node in graph.order({graph.node_of[name] for name in gone}):
+        left = [name for name in node.rules if name not in gone]
+        hyper_edges.remove_node(node)
+        if not left:
+            dropped.append(node)
+            continue
+        pieces = nx.strongly_connected_components(rule_edges.subgraph(left))
+        split[node] = tuple(changed.hyper_node_of_names(piece) for piece in pieces)
+        hyper_edges.add_nodes_from(split[node])
+    pieces_left = [piece for pieces in split.values() for piece in pieces]
+    link(hyper_edges, rule_edges, pieces_left)
+    # An edge between two untouched hyper-nodes may have lost its reason only through a deleted rule, and those are gone.
+    fed = {changed.node_of[name] for name in consumers}
+    return RuleChange(
+        changed,
+        split={node: changed.order(pieces) for node, pieces in split.items()},
+        dropped=tuple(dropped),
+        impacted=changed.order(pieces_left),
+        plan=_reached(changed, {*pieces_left, *fed}),
+    )
+
+
+def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[HyperNode, ...]]:
+    """Adds one hyper-node per new rule and merges those on a cycle; maps each changed hyper-node to what went into it."""
+    edges = graph.hyper_edges
+    edges.add_nodes_from(added)
+    link(edges, graph.rule_edges, added)
+    touched = set(added)
+    changed: dict[HyperNode, tuple[HyperNode, ...]] = {}
+    for component in list(nx.strongly_connected_components(edges)):
+        if not component & touched:
+            continue
+        node = graph.hyper_node_of_names(name for part in component for name in part.rules)
+        changed[node] = tuple(sorted(component, key=lambda part: graph.positions[part.rules[0]]))
+        if len(component) > 1:
+            _contract(edges, component, node)
+    return changed
+
+
+def _contract(edges: nx.DiGraph[HyperNode], component: set[HyperNode], node: HyperNode) -> None:
+    edges.add_node(node)
+    for source, target, kinds in list(edges.in_edges(component, data="kinds")):
+        if source not in component:
+            add_edge(edges, source, node, kinds)
+    for source, target, kinds in list(edges.out_edges(component, data="kinds")):
+        if target not in component:
+            add_edge(edges, node, target, kinds)
+    edges.remove_nodes_from(component)
+
+
+def _reached(graph: RuleGraph, start: Iterable[HyperNode]) -> tuple[HyperNode, ...]:
+    reached = set(start)
+    for node in list(reached):
+        reached |= nx.descendants(graph.hyper_edges, node)
+    return graph.order(reached)
+
+
+def _refuse_taken_names(graph: RuleGraph, new: dict[str, Rule]) -> None:
+    taken = [
+        Diagnostic(catalogue.DUPLICATE_RULE_NAME, f"there is a rule '{name}' already", rule.span, "choose another name")
+        for name, rule in new.items()
+        if name in graph.rules
+    ]
+    if taken:
+        raise ProgramError(taken)
+
+
+def _refuse_unknown_names(graph: RuleGraph, names: set[str]) -> None:
+    unknown = [
+        Diagnostic(catalogue.UNKNOWN_RULE, f"there is no rule '{name}'", None, did_you_mean(name, graph.rules))
+        for name in sorted(names - set(graph.rules))
+    ]
+    if unknown:
+        raise ProgramError(unknown)

@@ -1,0 +1,229 @@
+"""Safety: every variable of a rule ranges over values that a positive atom, an equality or a BIND gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from corollary.diagnostics import Diagnostic, Span, catalogue
+from corollary.language import print_rule
+from corollary.program import (
+    AggregateTerm,
+    Aggregation,
+    Arithmetic,
+    Assignment,
+    Atom,
+    BodyElement,
+    Comparison,
+    FunctionTerm,
+    ListTerm,
+    Minus,
+    Negation,
+    Query,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+    all_terms_of,
+    element_variables,
+    find_function,
+    subterms,
+    variables_of,
+)
+
+_HINT = "a positive atom, an equality with something limited, or BIND must give it a value"
+
+
+def check_rule_safety(rule: Rule) -> list[Diagnostic]:
+    """Every variable that nothing limits, once each, with the rule."""
+    note = f"in rule {rule.name}: {print_rule(rule)}" if rule.body else None
+    if not rule.body:
+        place = "a fact cannot contain"
+        found = [_unsafe(part, f"{place} {_shown(part)}", "facts are ground") for part in _open_parts(rule.head)]
+        return _once(found)
+    return _once(_check(rule.body, rule.head.arguments, "the head"), note)
+
+
+def check_query_safety(query: Query) -> list[Diagnostic]:
+    return _once(_check(query.body, (), "the query"))
+
+
+def limited_variables(body: Sequence[BodyElement]) -> set[str]:
+    """The names of the variables that the body limits (papers 000 and 001: positive atoms, equalities, assignments)."""
+    limited = {variable.name for element in body for variable in _limits_at_once(element)}
+    equalities = [element for element in body if isinstance(element, (Comparison, Assignment))]
+    changed = True
+    while changed:
+        changed = False
+        for equality in equalities:
+            for variable, term in _assignable(equality):
+                if variable.name not in limited and _is_limited(term, limited):
+                    limited.add(variable.name)
+                    changed = True
+    return limited
+
+
+def _limits_at_once(element: BodyElement) -> Iterator[Variable]:
+    if isinstance(element, Atom):
+        for argument in element.arguments:
+            yield from _pattern_variables(argument)
+    elif isinstance(element, Aggregation):
+        yield from element_variables(element)
+
+
+def _pattern_variables(term: Term) -> Iterator[Variable]:
+    """The variables that matching a stored term against this one gives a value."""
+    match term:
+        case Variable():
+            yield term
+        case FunctionTerm() if find_function(term.name) is None:
+            for argument in term.arguments:
+                yield from _pattern_variables(argument)
+        case ListTerm():
+            for item in (*term.items, *([term.tail] if term.tail is not None else [])):
+                yield from _pattern_variables(item)
+        case _:
+            pass
+
+
+def _assignable(element: Comparison | Assignment) -> Iterator[tuple[Variable, Term]]:
+    if isinstance(element, Assignment):
+        yield element.variable, element.expression
+    elif element.operator == "=":
+        if isinstance(element.left, Variable):
+            yield element.left, element.right
+        if isinstance(element.right, Variable):
+            yield element.right, element.left
+
+
+def _is_limited(term: Term, limited: set[str]) -> bool:
+    return all(
+        part.name in limited if isinstance(part, Variable) else not isinstance(part, Wildcard) for part in subterms(term)
+    )
+
+
+def _check(body: Sequence[BodyElement], head: Sequence[Term], head_name: str) -> Iterator[Diagnostic]:
+    limited = limited_variables(body)
+    for term in head:
+        for part in _parts(term):
+            if isinstance(part, Wildcard):
+                yield _unsafe(part, f"'_' cannot stand in {head_name}", "name the variable and limit it in the body")
+            elif part.name not in limited:
+                yield _unsafe(part, f"variable {part.name} of {head_name} is not limited by the body", _HINT)
+    for element in body:
+        yield from _check_element(element, limited, body, head)
+
+
+def _check_element(
+    element: BodyElement, limited: set[str], body: Sequence[BodyElement], head: Sequence[Term]
+) -> Iterator[Diagnostic]:
+    match element:
+        case Atom():
+            for argument in element.arguments:
+                yield from _check_terms(_computed(argument), limited, "this argument")
+        case Comparison():
+            yield from _check_terms([element.left, element.right], limited, "this comparison")
+        case Assignment():
+            yield from _check_terms([element.expression], limited, "BIND")
+        case Negation(element=Comparison() as comparison):
+            yield from _check_terms([comparison.left, comparison.right], limited, "a negated comparison")
+        case Negation(element=Atom() as atom):
+            yield from _check_negation(element, atom, limited, body, head)
+        case Aggregation():
+            yield from _check_aggregation(element, body, head)
+
+
+def _computed(term: Term) -> Iterator[Term]:
+    """The outermost parts of a term that have to be computed before they can be matched."""
+    match term:
+        case Arithmetic() | Minus():
+            yield term
+        case FunctionTerm() if find_function(term.name) is not None:
+            yield term
+        case FunctionTerm():
+            for argument in term.arguments:
+                yield from _computed(argument)
+        case ListTerm():
+            for item in term.items:
+                yield from _computed(item)
+        case _:
+            pass
+
+
+def _check_terms(terms: Iterable[Term], limited: set[str], place: str) -> Iterator[Diagnostic]:
+    for term in terms:
+        for part in _parts(term):
+            if isinstance(part, Wildcard):
+                yield _unsafe(part, f"'_' has no value in {place}", "name the variable and limit it")
+            elif part.name not in limited:
+                yield _unsafe(part, f"variable {part.name} of {place} is not limited", _HINT)
+
+
+def _check_negation(
+    negation: Negation, atom: Atom, limited: set[str], body: Sequence[BodyElement], head: Sequence[Term]
+) -> Iterator[Diagnostic]:
+    """A variable that occurs only here means "there is none"; one that occurs elsewhere too has to be limited."""
+    for argument in atom.arguments:
+        yield from _check_terms(_computed(argument), limited, "this argument")
+    elsewhere = {variable.name for term in head for variable in variables_of(term)}
+    for element in body:
+        if element is not negation:
+            elsewhere |= {variable.name for variable in element_variables(element)}
+    for variable in element_variables(atom):
+        if variable.name not in limited and variable.name in elsewhere:
+            message = f"variable {variable.name} under negation is not limited, and it occurs elsewhere in the rule too"
+            yield _unsafe(variable, message, _HINT)
+
+
+def _check_aggregation(
+    aggregation: Aggregation, body: Sequence[BodyElement], head: Sequence[Term]
+) -> Iterator[Diagnostic]:
+    results = [operation.result for operation in aggregation.operations]
+    inner_head = [*aggregation.group_by, *(operation.argument for operation in aggregation.operations)]
+    yield from _check(aggregation.body, inner_head, "AGGREGATE")
+    groups = {variable.name for variable in aggregation.group_by}
+    inner = {v.name for element in aggregation.body for term in all_terms_of(element) for v in variables_of(term)}
+    for result in results:
+        if result.name in inner:
+            message = f"the result {result.name} of AGGREGATE is a variable of its body too"
+            yield Diagnostic(catalogue.LOCAL_VARIABLE, message, result.span, "use another name for the result")
+    outside = [variable for term in head for variable in variables_of(term)]
+    outside += [v for element in body if element is not aggregation for v in element_variables(element)]
+    for variable in outside:
+        if variable.name in inner - groups:
+            message = f"variable {variable.name} belongs to AGGREGATE and has no value outside it"
+            hint = f"add {variable.name} to ON, or use another name outside"
+            yield Diagnostic(catalogue.LOCAL_VARIABLE, message, variable.span, hint)
+
+
+def _parts(term: Term) -> Iterator[Variable | Wildcard]:
+    return (part for part in subterms(term) if isinstance(part, (Variable, Wildcard)))
+
+
+def _open_parts(head: Atom) -> Iterator[Variable | Wildcard | AggregateTerm]:
+    for argument in head.arguments:
+        for part in subterms(argument):
+            if isinstance(part, (Variable, Wildcard, AggregateTerm)):
+                yield part
+
+
+def _shown(part: Variable | Wildcard | AggregateTerm) -> str:
+    if isinstance(part, Variable):
+        return f"the variable {part.name}"
+    return "'_'" if isinstance(part, Wildcard) else f"the aggregate '{part.function}'"
+
+
+def _unsafe(part: Variable | Wildcard | AggregateTerm, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(catalogue.UNSAFE_VARIABLE, message, part.span, hint)
+
+
+def _once(found: Iterable[Diagnostic], note: str | None = None) -> list[Diagnostic]:
+    """One diagnostic per offending name, with the rule as a note."""
+    seen: set[tuple[str, str | Span | None]] = set()
+    kept: list[Diagnostic] = []
+    for diagnostic in found:
+        name = diagnostic.span.text.lstrip("?") if diagnostic.span else diagnostic.message
+        if (diagnostic.code, name) not in seen:
+            seen.add((diagnostic.code, name))
+            notes = (note,) if note else ()
+            kept.append(Diagnostic(diagnostic.kind, diagnostic.message, diagnostic.span, diagnostic.hint, notes))
+    return kept
