@@ -21,7 +21,7 @@ class PredicateInfo:
 
     @property
     def defined_by(self) -> str:
-        """"facts", "rules", "both" or "nothing"; an @input counts as facts."""
+        """ "facts", "rules", "both" or "nothing"; an @input counts as facts."""
         facts = self.has_facts or self.has_input
         return {(True, True): "both", (True, False): "facts", (False, True): "rules", (False, False): "nothing"}[
             facts, self.has_rules
@@ -39,12 +39,12 @@ def predicates_of(program: Program) -> dict[str, PredicateInfo]:
     """Every predicate that the program mentions, in order of appearance."""
     with_facts = {facts.predicate for facts in program.facts}
     with_rules = {rule.head.predicate for rule in program.rules}
-    with_input = {declaration.predicate for declaration in program.inputs}
+    with_input = dict.fromkeys(declaration.predicate for declaration in program.inputs)
     arities: dict[str, int | None] = {}
     for use in _uses(program):
         arities.setdefault(use.predicate, use.arity)
-    for declaration in (*program.inputs, *program.outputs):
-        arities.setdefault(declaration.predicate, None)
+    for name in [*with_input, *(declaration.predicate for declaration in program.outputs)]:
+        arities.setdefault(name, None)
     return {
         name: PredicateInfo(name, arity, name in with_facts, name in with_rules, name in with_input)
         for name, arity in arities.items()

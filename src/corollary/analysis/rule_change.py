@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import networkx as nx
 
-from corollary.analysis.rule_graph import HyperNode, RuleGraph, add_edge, connect, link
+from corollary.analysis.rule_graph import HyperNode, RuleGraph, add_edge, connect, edges_with_kinds, link
 from corollary.analysis.safety import check_rule_safety
 from corollary.analysis.stratification import check_stratification
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
@@ -70,9 +70,7 @@ def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
     consumers = {target for name in gone for target in graph.rule_edges.successors(name)} - gone
     rule_edges, hyper_edges = graph.rule_edges.copy(), graph.hyper_edges.copy()
     rule_edges.remove_nodes_from(gone)
-    changed = RuleGraph(
-        {name: rule for name, rule in graph.rules.items() if name not in gone}, rule_edges, hyper_edges
-    )
+    changed = RuleGraph({name: rule for name, rule in graph.rules.items() if name not in gone}, rule_edges, hyper_edges)
     dropped: list[HyperNode] = []
     split: dict[HyperNode, tuple[HyperNode, ...]] = {}
     for node in graph.order({graph.node_of[name] for name in gone}):
@@ -116,10 +114,10 @@ def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[Hy
 
 def _contract(edges: nx.DiGraph[HyperNode], component: set[HyperNode], node: HyperNode) -> None:
     edges.add_node(node)
-    for source, target, kinds in list(edges.in_edges(component, data="kinds")):
+    for source, _, kinds in edges_with_kinds(edges.in_edges(component, data="kinds")):
         if source not in component:
             add_edge(edges, source, node, kinds)
-    for source, target, kinds in list(edges.out_edges(component, data="kinds")):
+    for _, target, kinds in edges_with_kinds(edges.out_edges(component, data="kinds")):
         if target not in component:
             add_edge(edges, node, target, kinds)
     edges.remove_nodes_from(component)

@@ -10,11 +10,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any, TypeVar
 
 import networkx as nx
 
 from corollary.analysis.unification import may_unify
 from corollary.program import Rule, atoms_of
+
+
+N = TypeVar("N")
 
 
 class Dependency(Enum):
@@ -92,7 +96,7 @@ class RuleGraph:
         index = {node: position for position, node in enumerate(self.hyper_nodes)}
         return sorted(
             (index[source], index[target])
-            for source, target, kinds in self.hyper_edges.edges(data="kinds")
+            for source, target, kinds in edges_with_kinds(self.hyper_edges.edges(data="kinds"))
             if any(kind.is_strict is strict for kind in kinds)
         )
 
@@ -104,7 +108,7 @@ class RuleGraph:
             strata[node] = max(
                 (
                     strata[source] + any(kind.is_strict for kind in kinds)
-                    for source, _, kinds in self.hyper_edges.in_edges(node, data="kinds")
+                    for source, _, kinds in edges_with_kinds(self.hyper_edges.in_edges(node, data="kinds"))
                 ),
                 default=0,
             )
@@ -140,6 +144,11 @@ def _rule_edges_at(rule_edges: nx.DiGraph[str], node: HyperNode) -> Iterator[tup
     yield from rule_edges.out_edges(node.rules, data="kinds")
 
 
-def add_edge(edges: nx.DiGraph, source: object, target: object, kinds: Iterable[Dependency]) -> None:
+def edges_with_kinds(edges: Iterable[Any]) -> list[tuple[N, N, frozenset[Dependency]]]:
+    """What networkx gives for `data="kinds"`, with its type."""
+    return list(edges)
+
+
+def add_edge(edges: nx.DiGraph[N], source: N, target: N, kinds: Iterable[Dependency]) -> None:
     known = edges.get_edge_data(source, target, {}).get("kinds", frozenset())
     edges.add_edge(source, target, kinds=known | frozenset(kinds))

@@ -97,7 +97,8 @@ def _assignable(element: Comparison | Assignment) -> Iterator[tuple[Variable, Te
 
 def _is_limited(term: Term, limited: set[str]) -> bool:
     return all(
-        part.name in limited if isinstance(part, Variable) else not isinstance(part, Wildcard) for part in subterms(term)
+        part.name in limited if isinstance(part, Variable) else not isinstance(part, Wildcard)
+        for part in subterms(term)
     )
 
 

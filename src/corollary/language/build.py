@@ -80,7 +80,7 @@ def _is_ground(atom: Atom) -> bool:
     )
 
 
-# -- heads and bodies ------------------------------------------------------------------------------------------------------
+# -- heads and bodies ----------------------------------------------------------------------------------------------
 
 
 def _head(node: Node) -> Atom:
@@ -165,9 +165,7 @@ def _aggregation(node: Node) -> Aggregation:
     function = find_aggregate(str(operation.token.value))
     if function is None:
         message = f"'{operation.token.value}' is not an aggregate"
-        raise Mistake(
-            catalogue.BAD_FORM, message, operation.token.span, "there are COUNT, SUM, MIN, MAX, AVG and MED"
-        )
+        raise Mistake(catalogue.BAD_FORM, message, operation.token.span, "there are COUNT, SUM, MIN, MAX, AVG and MED")
     argument, distinct = _aggregated(operation)
     return Aggregation(
         tuple(body_element(item) for item in call.children),
@@ -190,7 +188,7 @@ def _atom(node: Node) -> Atom:
     raise Mistake(catalogue.NOT_AN_ATOM, f"{shown} is not an atom or a comparison", node.span, hint)
 
 
-# -- terms -----------------------------------------------------------------------------------------------------------------
+# -- terms ---------------------------------------------------------------------------------------------------------
 
 
 def term(node: Node) -> Term:

@@ -73,7 +73,8 @@ class FactReader:
         if opening is None or predicate is None:
             return None
         rows: list[Row] = []
-        end, match = start, opening
+        end = start
+        match: re.Match[str] | None = opening
         while match and match.group(1) == opening.group(1) and (read := self._structured_row(match.end())):
             if rows and len(read[0]) != len(rows[0]):
                 break
@@ -118,7 +119,8 @@ class FactReader:
         return None
 
     def _integer_rows(self, name: str, arity: int, start: int, rows: list[Row]) -> int:
-        scanner = _integer_fact(name, arity).scanner(self._source.text, start)
+        # A scanner matches each fact right behind the one before; it is part of re, but not of its published types.
+        scanner = _integer_fact(name, arity).scanner(self._source.text, start)  # type: ignore[attr-defined]
         found: list[tuple[str, ...]] = []
         end, match = start, scanner.match()
         while match:
@@ -145,8 +147,13 @@ class FactReader:
     def _row(self, arguments: str | None) -> Row | None:
         if arguments is None:
             return ()
-        row = tuple([self._value(lexeme) for lexeme in _ARGUMENT.findall(arguments)])
-        return None if None in row else row
+        row: list[Value] = []
+        for lexeme in _ARGUMENT.findall(arguments):
+            value = self._value(lexeme)
+            if value is None:
+                return None
+            row.append(value)
+        return tuple(row)
 
     def _value(self, lexeme: str) -> Value | None:
         value = self._values.get(lexeme)

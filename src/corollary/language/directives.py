@@ -35,10 +35,13 @@ def build_directive(node: Node) -> list[Directive]:
         return [_prefix(node, word)]
     if not node.children:
         raise _malformed(node, word)
-    build = {"input": _input, "output": _output, "function": _function}.get(word)
-    if build is None:
-        raise _malformed(node, word)
-    return [build(item, node) for item in node.children]
+    if word == "input":
+        return [_input(item, node) for item in node.children]
+    if word == "output":
+        return [_output(item, node) for item in node.children]
+    if word == "function":
+        return [_function(item, node) for item in node.children]
+    raise _malformed(node, word)
 
 
 def _malformed(node: Node, word: str) -> Mistake:
@@ -104,7 +107,8 @@ def _function(item: Node, node: Node) -> FunctionDeclaration:
         return FunctionDeclaration(str(item.token.value), len(item.children), node.span)
     if item.kind == "arithmetic" and item.token.value == "/":
         name, arity = (term(child) for child in item.children)
-        if isinstance(name, Constant) and isinstance(name.value, str) and isinstance(arity, Constant):
-            if type(arity.value) is int and arity.value >= 0:
-                return FunctionDeclaration(name.value, arity.value, node.span)
+        if isinstance(name, Constant) and isinstance(arity, Constant):
+            text, count = name.value, arity.value
+            if isinstance(text, str) and type(count) is int and count >= 0:
+                return FunctionDeclaration(text, count, node.span)
     raise _malformed(node, "function")

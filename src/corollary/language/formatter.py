@@ -53,7 +53,11 @@ def _trailing(waiting: Sequence[Comment], span: Span, following: Span | None) ->
         if start >= span.end:
             alone = following is None or start < following.start
             same_line = comment.span.position.line == _end_line(span)
-            return comment if alone and same_line and "\n" not in comment.text and not comment.text.startswith("%") else None
+            return (
+                comment
+                if alone and same_line and "\n" not in comment.text and not comment.text.startswith("%")
+                else None
+            )
     return None
 
 

@@ -134,7 +134,7 @@ class Lexer:
                 break
         return self._tokens if self.error_count == errors else None
 
-    # -- white space -------------------------------------------------------------------------------------------------
+    # -- white space ------------------------------------------------------------------------------------------------
 
     def _skip(self) -> None:
         text = self.source.text
@@ -165,7 +165,7 @@ class Lexer:
         stop = re.compile(r"\.\s*(?:\n|$)").search(self.source.text, self.position)
         self.position = stop.end() if stop else len(self.source.text)
 
-    # -- tokens ------------------------------------------------------------------------------------------------------
+    # -- tokens -----------------------------------------------------------------------------------------------------
 
     def _token(self) -> Token | None:
         text, at = self.source.text, self.position
@@ -194,14 +194,16 @@ class Lexer:
             return self._word(match.group(), match.end())
         if match := _FOREIGN.match(text, at):
             hint = _FOREIGN_SIGNS[match.group()]
-            return self._unexpected(f"'{match.group()}' is not a sign of the language", match.end(), hint)
+            self._unexpected(f"'{match.group()}' is not a sign of the language", match.end(), hint)
+            return None
         if match := _SIGN.match(text, at):
             kind, value = _SIGNS[match.group()]
             if value == ":=":
                 self._warn_odd_arrow()
                 value = ":-"
             return self._emit(kind, value, match.end())
-        return self._unexpected_characters()
+        self._unexpected_characters()
+        return None
 
     def _expects_operand(self) -> bool:
         return not self._tokens or self._tokens[-1].type not in _OPERANDS
@@ -246,7 +248,8 @@ class Lexer:
         elif (name := _PREFIXED.match(text, end)) and name.group(2):
             datatype, end = self._expand(name), name.end()
         else:
-            return self._unexpected("a datatype must follow '^^'", end, "for example ^^xsd:date")
+            self._unexpected("a datatype must follow '^^'", end, "for example ^^xsd:date")
+            return None
         try:
             return self._emit("CONSTANT", typed_value(value, datatype), end)
         except LiteralError as error:
@@ -256,14 +259,16 @@ class Lexer:
     def _number(self) -> Token | None:
         match = _NUMBER.match(self.source.text, self.position)
         if match is None:  # a digit of another script
-            return self._unexpected_characters()
+            self._unexpected_characters()
+            return None
         lexeme, end = match.group(), match.end()
         if len(lexeme) > MAX_DIGITS:
             message = f"this number has {len(lexeme):,} digits; the limit is {MAX_DIGITS:,}"
             self._report(catalogue.TOO_LONG, message, self.source.span(self.position, end))
             return self._emit("CONSTANT", 0, end)
         if (word := _WORD.match(self.source.text, end)) is not None:
-            return self._unexpected(f"'{lexeme}{word.group()[:20]}' is neither a number nor a name", word.end())
+            self._unexpected(f"'{lexeme}{word.group()[:20]}' is neither a number nor a name", word.end())
+            return None
         return self._emit("CONSTANT", number_value(lexeme), end)
 
     def _iri(self, lexeme: str, end: int) -> Token | None:
@@ -284,7 +289,7 @@ class Lexer:
             return self._name_or_constant(self._expand(match), match.end())
         if self._tokens and self._tokens[0].type == "DIRECTIVE" and not local:
             return self._emit("PREFIX_NAME", prefix, match.end())
-        if not local or "-" in prefix and not _WORD.fullmatch(prefix):
+        if not local or ("-" in prefix and not _WORD.fullmatch(prefix)):
             return None
         return self._name_or_constant(self._expand(match), match.end())
 
@@ -324,7 +329,7 @@ class Lexer:
         # A capital letter starts a variable in an argument; alone in a body or a head the name is an atom without arguments.
         return self._emit("VARIABLE" if word[0].isupper() else "NAME", word, end)
 
-    # -- mistakes ----------------------------------------------------------------------------------------------------
+    # -- mistakes ---------------------------------------------------------------------------------------------------
 
     def _unescaped(self, raw: str, at: int) -> str:
         if "\\" not in raw:
@@ -392,4 +397,3 @@ def _describe(characters: str) -> str:
     if characters.isprintable():
         return f"'{characters}'"
     return f"control character U+{ord(characters[0]):04X}"
-

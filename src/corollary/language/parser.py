@@ -159,5 +159,3 @@ class _Parser:
                     found.append(Diagnostic(catalogue.LONG_LINE, message, source.span(start, start + 1), hint))
                 start += len(line) + 1
         return found
-
-

@@ -97,7 +97,9 @@ class Printer:
             case FunctionDeclaration():
                 yield f"@function {statement.name}/{statement.arity} ."
 
-    def rule(self, heads: Iterable[Atom], body: Iterable[BodyElement], name: str = "", width: int | None = WIDTH) -> str:
+    def rule(
+        self, heads: Iterable[Atom], body: Iterable[BodyElement], name: str = "", width: int | None = WIDTH
+    ) -> str:
         head = name + ", ".join(map(self.element, heads))
         elements = [self.element(element) for element in body]
         if not elements:
@@ -114,7 +116,7 @@ class Printer:
         inside = f"({', '.join(arguments)})" if arguments else ""
         return f"@{word} {self._name(declaration.predicate)}{inside} ."
 
-    # -- bodies ------------------------------------------------------------------------------------------------------
+    # -- bodies -----------------------------------------------------------------------------------------------------
 
     def element(self, element: BodyElement) -> str:
         match element:
@@ -142,7 +144,7 @@ class Printer:
         call = f"{operation.function.upper()}({distinct}{self.term(operation.argument)})"
         return f"WITH {call} AS {self.term(operation.result)}"
 
-    # -- terms -------------------------------------------------------------------------------------------------------
+    # -- terms ------------------------------------------------------------------------------------------------------
 
     def term(self, term: Term) -> str:
         match term:
@@ -196,7 +198,7 @@ class Printer:
             case tuple():
                 return f"[{', '.join(map(self.value, value))}]"
 
-    # -- names -------------------------------------------------------------------------------------------------------
+    # -- names ------------------------------------------------------------------------------------------------------
 
     def _applied(self, name: str, arguments: Iterable[str], *, force: bool = False) -> str:
         inside = ", ".join(arguments)

@@ -77,7 +77,7 @@ class _Trees(Transformer[Any, Any]):
 
     def clause(self, parts: list[Any]) -> Node:
         name, clause, end = parts
-        first = name or clause.span and clause
+        first = name or (clause.span and clause)
         children = clause.children
         token = name or clause.token
         return Node("named_" + clause.kind if name else clause.kind, _span(first, end), token, children)
@@ -133,7 +133,9 @@ class _Trees(Transformer[Any, Any]):
 
     def aggregation(self, parts: list[Any]) -> Node:
         body, groups, _, operation, _, result = parts
-        return Node("aggregation", _span(body, result), body.token, [body, groups, operation, self._leaf("variable", [result])])
+        return Node(
+            "aggregation", _span(body, result), body.token, [body, groups, operation, self._leaf("variable", [result])]
+        )
 
     def no_groups(self, _: list[Any]) -> None:
         return None
@@ -168,7 +170,7 @@ class _Trees(Transformer[Any, Any]):
         inner: Node = parts[1]
         return Node(inner.kind, _span(parts[0], parts[2]), inner.token, inner.children)
 
-    def list(self, parts: list[Any]) -> Node:
+    def list_term(self, parts: list[Any]) -> Node:
         children: list[Node] = parts[1] if len(parts) > 2 else []
         kind = "list"
         if len(parts) == 5:
@@ -185,7 +187,7 @@ class _Trees(Transformer[Any, Any]):
         return Node(kind, _span(parts[0], parts[2]), parts[1], [parts[0], parts[2]])
 
 
-# -- explaining what does not fit ------------------------------------------------------------------------------------------
+# -- explaining what does not fit ----------------------------------------------------------------------------------
 
 _OPERAND_STARTS = {"VARIABLE", "WILDCARD", "CONSTANT", "NAME", "FUNCTOR", "LPAR", "LSQB"}
 _NAMES = {
@@ -248,6 +250,8 @@ def _hint(token: Token, previous: Token | None, expected: set[str]) -> str | Non
         if starts_line:
             return "is a full stop or a comma missing at the end of the line before?"
         return "is a comma missing before it?"
+    if token.span.text == "%":
+        return "'%' is a comment only at the start of a line: write // here"
     if token.type == "ARROW" and starts_line is False:
         return "a clause has one ':-'; is a full stop missing before this rule's head?"
     if token.type == "END" and "RPAR" in expected:

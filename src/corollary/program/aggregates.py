@@ -35,7 +35,9 @@ def _count(values: Sequence[Value]) -> Value:
 def _sum(values: Sequence[Value]) -> Value:
     numbers = _numbers("sum", values)
     doubles = [float(number) for number in numbers if isinstance(number, float)]
-    exact = reduce(lambda total, number: calculate("+", total, number), _exact(numbers), 0)
+    exact: Value = 0
+    for number in _exact(numbers):
+        exact = calculate("+", exact, number)
     # One correctly rounded sum of the doubles: the result may not depend on the order of the bindings.
     return calculate("+", exact, _sum_of_doubles(doubles)) if doubles else exact
 

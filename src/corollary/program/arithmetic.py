@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from decimal import Decimal, DecimalException
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from corollary.program.values import EXACT, Iri, Value, canonical, identity
 
@@ -133,7 +133,7 @@ _DOUBLE: dict[str, Callable[[float, float], Value]] = {
     "div": _double_quotient,
     "%": _double_remainder,
 }
-_ORDER: dict[str, Callable[[object, object], bool]] = {
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,

@@ -178,8 +178,10 @@ def _join_facts(statements: Iterable[Statement]) -> Iterator[Statement]:
     pending: Facts | None = None
     rows: list[Row] = []
     for statement in statements:
-        if isinstance(statement, Facts) and pending and (
-            (statement.predicate, statement.arity) == (pending.predicate, pending.arity)
+        if (
+            isinstance(statement, Facts)
+            and pending
+            and ((statement.predicate, statement.arity) == (pending.predicate, pending.arity))
         ):
             rows.extend(statement.rows)
             continue

@@ -95,3 +95,21 @@ _DATATYPES: dict[type, str] = {
 }
 
 
+def sort_key(value: Value) -> tuple[int, object, str]:
+    """An order over all constants for printing: numbers by value, then booleans, strings, IRIs, literals, terms, lists."""
+    match value:
+        case bool():
+            return 1, value, ""
+        case int() | Decimal() | float():
+            is_nan = isinstance(value, float) and math.isnan(value)
+            return 0, (is_nan, 0 if is_nan else value), type(value).__name__
+        case str():
+            return 2, value, ""
+        case Iri():
+            return 3, value.value, ""
+        case Literal():
+            return 4, value.lexical, value.datatype + (value.language or "")
+        case Structure():
+            return 5, (value.name, len(value.arguments)), str([sort_key(item) for item in value.arguments])
+        case tuple():
+            return 6, len(value), str([sort_key(item) for item in value])

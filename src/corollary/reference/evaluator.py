@@ -55,7 +55,8 @@ def evaluate(program: Program, *, max_facts: int | None = None) -> dict[str, set
     for block in program.facts:
         facts.add(block.predicate, (tuple(map(Constant, row)) for row in block.rows))
     for node in graph.hyper_nodes:
-        while any([facts.add(*_derived(graph.rules[name], facts)) for name in node.rules]):
+        rules = [graph.rules[name] for name in node.rules]
+        while sum(facts.add(*_derived(rule, facts)) for rule in rules):
             if max_facts is not None and len(facts) > max_facts:
                 message = f"there are more than {max_facts:,} facts, and {node} still derives new ones"
                 raise ProgramError([Diagnostic(catalogue.LIMIT_REACHED, message)])
@@ -107,7 +108,7 @@ class Relations:
         return self._indexes[predicate, positions].get(tuple(bound.values()), [])
 
 
-# -- rules -----------------------------------------------------------------------------------------------------------------
+# -- rules ---------------------------------------------------------------------------------------------------------
 
 
 def _derived(rule: Rule, facts: Relations) -> tuple[str, list[Fact]]:
@@ -145,7 +146,7 @@ def _aggregate(function: str, argument: Term, distinct: bool, members: list[Bind
         return None
 
 
-# -- bodies ----------------------------------------------------------------------------------------------------------------
+# -- bodies --------------------------------------------------------------------------------------------------------
 
 
 def solutions(body: Sequence[BodyElement], facts: Relations) -> list[Binding]:
@@ -292,15 +293,13 @@ def _aggregation(aggregation: Aggregation, row: Binding, facts: Relations) -> It
                 yield {**row, **found}
 
 
-# -- terms -----------------------------------------------------------------------------------------------------------------
+# -- terms ---------------------------------------------------------------------------------------------------------
 
 
 def _values(terms: Sequence[Term], row: Binding) -> Fact | None:
     """The constants that the terms stand for; None where one of them has no value, which discards the instance."""
     try:
-        return tuple(
-            row[term.name] if isinstance(term, Variable) else Constant(_value(term, row)) for term in terms
-        )
+        return tuple(row[term.name] if isinstance(term, Variable) else Constant(_value(term, row)) for term in terms)
     except EvaluationError:
         return None
 

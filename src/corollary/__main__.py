@@ -1,0 +1,5 @@
+"""`python -m corollary`."""
+
+from corollary.cli import main
+
+main()

@@ -1,0 +1,70 @@
+"""The command line: one file per command; here they come together, and mistakes become messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from corollary import __version__
+from corollary.cli.check import check
+from corollary.cli.doctor import doctor
+from corollary.cli.fmt import fmt
+from corollary.cli.graph import graph
+from corollary.cli.output import ExitCode, print_diagnostics
+from corollary.cli.run import run
+from corollary.diagnostics import ProgramError
+
+app = typer.Typer(
+    name="corollary",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""A Datalog reasoner whose conclusions stay true while facts and rules change.
+
+Start with `corollary run PROGRAM`, which derives everything and answers the program's queries;
+`corollary check PROGRAM` tells what is wrong or doubtful, `corollary graph PROGRAM` draws how the rules depend on
+each other.""",
+)
+for command in (run, check, graph, fmt, doctor):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"corollary {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and stop.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Runs a command. A user's mistake is a message and exit code 1, never a traceback."""
+    try:
+        app()
+    except ProgramError as error:
+        print_diagnostics(error.diagnostics)
+        sys.exit(ExitCode.PROGRAM)
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.FINE)
+    except Exception as error:
+        if os.environ.get("COROLLARY_DEBUG"):
+            raise
+        typer.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+        typer.echo("This is a mistake in Corollary, not in your program. COROLLARY_DEBUG=1 shows where.", err=True)
+        sys.exit(ExitCode.INTERNAL)

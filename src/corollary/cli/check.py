@@ -1,0 +1,76 @@
+"""`corollary check`: what is wrong or doubtful about a program, and how it is built."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from corollary.analysis import Analysis, analyse_texts
+from corollary.cli.output import ExitCode, plural, print_diagnostics, read_sources
+from corollary.diagnostics import Diagnostic, ProgramError
+from corollary.language import print_rule
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """Check programs: mistakes, doubts, and a summary of predicates, rules and hyper-nodes.
+
+    Exits with 0, or with 1 when there are errors.
+    """
+    try:
+        analysis = analyse_texts(*read_sources(files))
+    except ProgramError as error:
+        if not as_json:
+            raise
+        print(json.dumps(_unreadable(error.diagnostics), ensure_ascii=False, indent=2))
+        raise typer.Exit(ExitCode.PROGRAM) from None
+    if as_json:
+        print(json.dumps(analysis.as_dict(), ensure_ascii=False, indent=2))
+    else:
+        print_diagnostics(analysis.diagnostics)
+        _print_summary(analysis)
+    raise typer.Exit(ExitCode.PROGRAM if analysis.errors else ExitCode.FINE)
+
+
+def _unreadable(diagnostics: tuple[Diagnostic, ...]) -> dict[str, object]:
+    """The object for a text that could not even be decoded: the errors, and nothing in it."""
+    return {**analyse_texts().as_dict(), "errors": [diagnostic.as_dict() for diagnostic in diagnostics]}
+
+
+def _print_summary(analysis: Analysis) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    graph = analysis.graph
+    defined = Counter(info.defined_by for info in analysis.predicates.values())
+    by = ", ".join(f"{count} by {what}" for what, count in sorted(defined.items()))
+    console.print(f"{plural(len(analysis.predicates), 'predicate')}" + (f" ({by})" if by else ""))
+    facts = sum(len(block.rows) for block in analysis.program.facts)
+    strata = len(set(graph.strata.values()))
+    console.print(
+        f"{plural(len(graph.rules), 'rule')} in {plural(len(graph.hyper_nodes), 'hyper-node')} "
+        f"and {strata} {'stratum' if strata == 1 else 'strata'}, {plural(facts, 'fact')}, "
+        f"{plural(len(analysis.program.queries), 'quer')}".replace("querys", "queries").replace("1 quer", "1 query")
+    )
+    if graph.rules:
+        console.print(_hyper_node_table(analysis))
+    errors, warnings = len(analysis.errors), len(analysis.warnings)
+    verdict = "no errors" if not errors else plural(errors, "error")
+    console.print(Text(f"{verdict}, {plural(warnings, 'warning')}", style="bold red" if errors else "bold green"))
+
+
+def _hyper_node_table(analysis: Analysis) -> Table:
+    graph = analysis.graph
+    table = Table("#", "stratum", "module", "rule", show_edge=False, pad_edge=False)
+    for number, node in enumerate(graph.hyper_nodes):
+        for position, name in enumerate(node.rules):
+            first = (str(number), str(graph.strata[node]), analysis.modules[number]) if position == 0 else ("", "", "")
+            table.add_row(*first, Text(f"{name}: {print_rule(graph.rules[name], analysis.program.prefixes)}"))
+    return table

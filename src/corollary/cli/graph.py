@@ -1,0 +1,61 @@
+"""`corollary graph`: how the rules of a program depend on each other, as a picture."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corollary.analysis import analyse_texts
+from corollary.cli.output import ExitCode, print_diagnostics, read_sources
+
+
+class Form(StrEnum):
+    SVG = "svg"
+    DOT = "dot"
+    MERMAID = "mermaid"
+    TEXT = "text"
+
+
+class Which(StrEnum):
+    RULES = "rules"
+    HYPER_NODES = "hyper-nodes"
+    BOTH = "both"
+
+
+_ENDINGS = {".svg": Form.SVG, ".dot": Form.DOT, ".gv": Form.DOT, ".mmd": Form.MERMAID, ".txt": Form.TEXT}
+
+
+def graph(
+    files: Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write here; the ending (.svg .dot .mmd .txt) tells the format.")
+    ] = None,
+    form: Annotated[
+        Form | None, typer.Option("--format", "-f", help="The format; text when printed to the terminal.")
+    ] = None,
+    which: Annotated[Which, typer.Option("--graph", "-g", help="What to draw.")] = Which.BOTH,
+) -> None:
+    """Draw the rule graph and the hyper-node graph as SVG, DOT, Mermaid or text.
+
+    Positive dependencies, negation and aggregation have arrows of their own; each hyper-node tells its module.
+    """
+    from corollary.pictures import draw  # only this command draws
+
+    analysis = analyse_texts(*read_sources(files))
+    if any(diagnostic.code.startswith("E1") for diagnostic in analysis.errors):
+        print_diagnostics(analysis.errors)
+        raise typer.Exit(ExitCode.PROGRAM)
+    chosen = form or (_ENDINGS.get(out.suffix.lower(), Form.SVG) if out else Form.TEXT)
+    text = draw(analysis, graph=which.value, form=chosen.value)
+    if out is None:
+        typer.echo(text)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        typer.echo(f"cannot write {out}: {error.strerror}", err=True)
+        raise typer.Exit(ExitCode.USAGE) from None
+    typer.echo(f"wrote {out}", err=True)

@@ -1,0 +1,101 @@
+"""Strategies for facts and whole programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from corollary.language import print_program
+from corollary.program import Clause, Facts, Program, Row, Statement, identity
+from tests.generator import vocabulary
+from tests.generator.profile import EVERYTHING, Profile
+from tests.generator.rules import Pair, rules
+from tests.generator.values import pick, pool
+from tests.generator.vocabulary import Symbol
+
+Fact: TypeAlias = tuple[str, Row]
+
+
+class GeneratedProgram(Program):
+    """A program that shows itself as text, so that a failing example can be pasted into a file."""
+
+    __hash__ = Program.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self.statements == other.statements if isinstance(other, Program) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"\n{print_program(self)}"
+
+
+def program_of(facts: Iterable[Fact], clauses: Iterable[Clause], *, facts_first: bool = True) -> GeneratedProgram:
+    """A program of facts, each predicate's together, and clauses."""
+    rows: dict[tuple[str, int], list[Row]] = {}
+    for predicate, row in facts:
+        rows.setdefault((predicate, len(row)), []).append(row)
+    blocks: list[Statement] = [Facts(predicate, arity, block) for (predicate, arity), block in rows.items()]
+    statements = [*blocks, *clauses] if facts_first else [*clauses, *blocks]
+    return GeneratedProgram(tuple(statements))
+
+
+def facts_of(program: Program) -> dict[tuple[str, object], Fact]:
+    """The explicit facts of a program, each once, by a key that tells constants apart as the language does."""
+    found = ((block.predicate, row) for block in program.facts for row in block.rows)
+    return {key_of(fact): fact for fact in found}
+
+
+def key_of(fact: Fact) -> tuple[str, object]:
+    predicate, row = fact
+    return predicate, identity(row)
+
+
+def named(pairs: Iterable[Pair], first: int = 1) -> tuple[Clause, ...]:
+    """The rules with the names r1, r2 ... from a number on."""
+    return tuple(Clause((head,), body, f"r{number}") for number, (head, body) in enumerate(pairs, first))
+
+
+@st.composite
+def facts(draw: st.DrawFn, profile: Profile, symbols: Sequence[Symbol] = ()) -> Fact:
+    """A ground fact of one of the symbols, or of any, mostly of one that no rule derives."""
+    symbol = pick(draw, symbols or vocabulary.stated(profile))
+    values = pool(profile)
+    return symbol.predicate, tuple(pick(draw, values) for _ in range(symbol.width))
+
+
+@cache
+def rules_of_any_layer(profile: Profile) -> st.SearchStrategy[list[Pair]]:
+    return st.one_of([rules(profile, layer) for layer in vocabulary.LAYERS])
+
+
+@cache
+def programs(profile: Profile = EVERYTHING) -> st.SearchStrategy[GeneratedProgram]:
+    """Safe, stratified programs that terminate, with their facts; every rule has a name."""
+    return _programs(profile)
+
+
+@st.composite
+def _programs(draw: st.DrawFn, profile: Profile) -> GeneratedProgram:
+    many, few = profile.max_facts, profile.max_facts // 3
+    stated = [
+        *draw(st.lists(facts(profile, vocabulary.SYMBOLS[0][:1]), max_size=many)),
+        *draw(st.lists(facts(profile, vocabulary.SYMBOLS[0][1:2]), max_size=few)),
+        *draw(st.lists(facts(profile), max_size=few)),
+    ]
+    pairs: list[Pair] = []
+    for layer, most in ((1, 3), (2, 3), (3, 2)):
+        for group in draw(st.lists(rules(profile, layer), max_size=most)):
+            pairs += group
+    clauses = _reordered(draw, named(pairs[: profile.max_rules]))
+    return program_of(stated, clauses, facts_first=pick(draw, (True, True, False)))
+
+
+def _reordered(draw: st.DrawFn, clauses: Sequence[Clause]) -> Sequence[Clause]:
+    """Sometimes turned around: rules need not stand in the order in which they are evaluated."""
+    if len(clauses) < 2:
+        return clauses
+    turn = pick(draw, range(len(clauses)))
+    turned = [*clauses[turn:], *clauses[:turn]]
+    return turned if pick(draw, (True, False)) else turned[::-1]
