@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import networkx as nx
 
-from corollary.analysis.rule_graph import HyperNode, RuleGraph, add_edge, connect, edges_with_kinds, link
+from corollary.analysis.rule_graph import HyperNode, RuleGraph, add_edge, connect, edges_into, edges_out_of, link
 from corollary.analysis.safety import check_rule_safety
 from corollary.analysis.stratification import check_stratification
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
@@ -114,10 +114,10 @@ def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[Hy
 
 def _contract(edges: nx.DiGraph[HyperNode], component: set[HyperNode], node: HyperNode) -> None:
     edges.add_node(node)
-    for source, _, kinds in edges_with_kinds(edges.in_edges(component, data="kinds")):
+    for source, _, kinds in edges_into(edges, component):
         if source not in component:
             add_edge(edges, source, node, kinds)
-    for _, target, kinds in edges_with_kinds(edges.out_edges(component, data="kinds")):
+    for _, target, kinds in edges_out_of(edges, component):
         if target not in component:
             add_edge(edges, node, target, kinds)
     edges.remove_nodes_from(component)

@@ -6,7 +6,7 @@ A `RuleGraph` is a value: changing rules gives a new one, and what did not chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -16,7 +16,6 @@ import networkx as nx
 
 from corollary.analysis.unification import may_unify
 from corollary.program import Rule, atoms_of
-
 
 N = TypeVar("N")
 
@@ -96,7 +95,7 @@ class RuleGraph:
         index = {node: position for position, node in enumerate(self.hyper_nodes)}
         return sorted(
             (index[source], index[target])
-            for source, target, kinds in edges_with_kinds(self.hyper_edges.edges(data="kinds"))
+            for source, target, kinds in all_edges(self.hyper_edges)
             if any(kind.is_strict is strict for kind in kinds)
         )
 
@@ -108,7 +107,7 @@ class RuleGraph:
             strata[node] = max(
                 (
                     strata[source] + any(kind.is_strict for kind in kinds)
-                    for source, _, kinds in edges_with_kinds(self.hyper_edges.in_edges(node, data="kinds"))
+                    for source, _, kinds in edges_into(self.hyper_edges, [node])
                 ),
                 default=0,
             )
@@ -134,19 +133,25 @@ def link(hyper_edges: nx.DiGraph[HyperNode], rule_edges: nx.DiGraph[str], nodes:
     """Adds the edges into and out of these hyper-nodes that the rule edges imply."""
     node_of = {name: node for node in hyper_edges.nodes for name in node.rules}
     for node in list(nodes):
-        for source, target, kinds in _rule_edges_at(rule_edges, node):
+        for source, target, kinds in [*edges_into(rule_edges, node.rules), *edges_out_of(rule_edges, node.rules)]:
             if source in node_of and target in node_of and node_of[source] != node_of[target]:
                 add_edge(hyper_edges, node_of[source], node_of[target], kinds)
 
 
-def _rule_edges_at(rule_edges: nx.DiGraph[str], node: HyperNode) -> Iterator[tuple[str, str, frozenset[Dependency]]]:
-    yield from rule_edges.in_edges(node.rules, data="kinds")
-    yield from rule_edges.out_edges(node.rules, data="kinds")
+# networkx does not know the type of an edge's data; these three do.
+def all_edges(edges: nx.DiGraph[N]) -> list[tuple[N, N, frozenset[Dependency]]]:
+    found: Any = edges.edges(data="kinds")
+    return list(found)
 
 
-def edges_with_kinds(edges: Iterable[Any]) -> list[tuple[N, N, frozenset[Dependency]]]:
-    """What networkx gives for `data="kinds"`, with its type."""
-    return list(edges)
+def edges_into(edges: nx.DiGraph[N], nodes: Iterable[N]) -> list[tuple[N, N, frozenset[Dependency]]]:
+    found: Any = edges.in_edges(nodes, data="kinds")
+    return list(found)
+
+
+def edges_out_of(edges: nx.DiGraph[N], nodes: Iterable[N]) -> list[tuple[N, N, frozenset[Dependency]]]:
+    found: Any = edges.out_edges(nodes, data="kinds")
+    return list(found)
 
 
 def add_edge(edges: nx.DiGraph[N], source: N, target: N, kinds: Iterable[Dependency]) -> None:

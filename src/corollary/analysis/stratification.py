@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import networkx as nx
 
-from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, edges_with_kinds
+from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, all_edges
 from corollary.analysis.unification import may_unify
 from corollary.diagnostics import Diagnostic, Span, catalogue
 from corollary.language import print_element, print_rule
@@ -34,9 +34,7 @@ def _shortest_strict_cycle(graph: RuleGraph, node: HyperNode) -> list[str]:
     inside = graph.rule_edges.subgraph(node.rules)
     strict = [
         (source, target)
-        for source, target, kinds in sorted(
-            edges_with_kinds(inside.edges(data="kinds")), key=lambda e: (graph.positions[e[1]], e[0])
-        )
+        for source, target, kinds in sorted(all_edges(inside), key=lambda e: (graph.positions[e[1]], e[0]))
         if any(kind.is_strict for kind in kinds)
     ]
     # An edge goes from the rule that derives to the rule that uses; the cycle is told from user to deriver.
