@@ -20,7 +20,7 @@ help: ## list the targets
 install: $(STAMP) ## create .venv and install Corollary with every extra into it
 
 run: $(STAMP) ## derive and print the wind farm example
-	$(BIN)/corollary run examples/wind_farm/wind_farm.dl
+	$(BIN)/corollary run examples/wind_farm/wind_farm.dl examples/wind_farm/farm.dl
 
 test: check ## check, then run the tests except the slow ones
 	$(PYTEST) -m "not slow"

@@ -1,3 +1,33 @@
 """Corollary: a Datalog reasoner whose conclusions stay true while facts and rules change."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corollary.diagnostics import Diagnostic, ProgramError
+    from corollary.knowledge_base import KnowledgeBase, Limits
+    from corollary.program import Iri, Literal
+    from corollary.results import Result
+
 __version__ = "0.1.0"
+
+__all__ = ["Diagnostic", "Iri", "KnowledgeBase", "Limits", "Literal", "ProgramError", "Result", "__version__"]
+
+# Imported on first use: `import corollary` is instant, and nothing is loaded that is not needed.
+_HOMES = {
+    "Diagnostic": "corollary.diagnostics",
+    "Iri": "corollary.program",
+    "KnowledgeBase": "corollary.knowledge_base",
+    "Limits": "corollary.knowledge_base",
+    "Literal": "corollary.program",
+    "ProgramError": "corollary.diagnostics",
+    "Result": "corollary.results",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'corollary' has no attribute '{name}'")

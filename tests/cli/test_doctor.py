@@ -13,9 +13,9 @@ import corollary
 
 def doctor(*arguments: str, before: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
     """Runs the command in its own process, after the statements `before`."""
-    script = f"{before}\nimport typer; from corollary.cli.doctor import doctor; typer.run(doctor)"
+    command = [sys.executable, "-c", f"{before}\nfrom corollary.cli import main\nmain()", "doctor", *arguments]
     environment = os.environ | {"COLUMNS": "200"} | environ
-    return subprocess.run([sys.executable, "-c", script, *arguments], env=environment, capture_output=True, text=True)
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
 def row(output: str, name: str) -> str:

@@ -63,7 +63,10 @@ class BodyBuilder:
     def atoms(self, symbols: Sequence[Symbol], sizes: Sequence[int] = (1, 2, 2, 3)) -> None:
         for _ in range(self._pick(sizes)):
             symbol = self._pick(symbols)
-            self.limit(symbol.atom([self._argument() for _ in range(symbol.arity)]))
+            arguments: list[Term] = []
+            for _ in range(symbol.arity):
+                arguments.append(self._argument(arguments))
+            self.limit(symbol.atom(arguments))
 
     def limit(self, element: BodyElement, variables: Iterable[Term] = ()) -> None:
         """Adds an atom, or another element that gives values to `variables`."""
@@ -72,10 +75,10 @@ class BodyBuilder:
             if isinstance(term, Variable) and term not in self.limited:
                 self.limited.append(term)
 
-    def conditions(self, below: Sequence[Symbol], sizes: Sequence[int] = (0, 0, 1, 1, 2)) -> None:
+    def conditions(self, below: Sequence[Symbol], sizes: Sequence[int] = (0, 1, 1, 2)) -> None:
         """Comparisons, negations (of symbols below only) and atoms with expressions."""
-        kinds = [self._comparison] * (2 * self.profile.comparisons)
-        kinds += [lambda: self._negation(below)] * (3 * self.profile.negation)
+        kinds = [self._comparison] * (3 * self.profile.comparisons)
+        kinds += [lambda: self._negation(below)] * (4 * self.profile.negation)
         kinds += [lambda: self._atom_of_expression(below)] * self.profile.arithmetic
         for _ in range(self._pick(sizes) if kinds else 0):
             self._pick(kinds)()
@@ -101,12 +104,14 @@ class BodyBuilder:
     def _comparison(self) -> None:
         operator = self._pick(COMPARISONS)
         known = self.limited if operator == "=" else self.known
-        sides = [self._side(known, self._pick((0, 0, 0, 1, 2))), self._side(known, self._pick((0, 0, 1, 1, 2)))]
-        comparison = Comparison(operator, *sides)
+        left = self._side(known, (0, 0, 0, 1, 2))
+        right = self._side([variable for variable in known if variable != left], (0, 0, 1, 1, 2))
+        comparison = Comparison(operator, left, right)
         negated = self.profile.negation and self._pick((False,) * 5 + (True,))
         self.elements.append(Negation(comparison) if negated else comparison)
 
-    def _side(self, known: Sequence[Variable], kind: int) -> Term:
+    def _side(self, known: Sequence[Variable], kinds: Sequence[int]) -> Term:
+        kind = self._pick(kinds)
         if kind == 2 and self.profile.arithmetic and known:
             return self.expression()
         return self._pick(known) if kind == 0 and known else self.constant()
@@ -116,7 +121,7 @@ class BodyBuilder:
         existential = next(self._existential)
         terms: list[Term] = []
         for _ in range(symbol.arity):
-            options = (*self.known * 3, existential, existential, WILDCARD, None)
+            options = (*self.known * 2, existential, WILDCARD, None)
             terms.append(self._pick(options) or self._constant_or_sum())
         self.elements.append(Negation(symbol.atom(terms)))
 
@@ -129,7 +134,8 @@ class BodyBuilder:
         """An atom such as `p(X + 1, Y)`: an argument that is computed and looked up."""
         symbol = self._pick(symbols)
         if self.limited and symbol.arity:
-            rest = [self._pick((WILDCARD, *self.limited)) for _ in range(symbol.arity - 1)]
+            options: tuple[Term, ...] = (WILDCARD, *self.limited)
+            rest = [self._pick(options) for _ in range(symbol.arity - 1)]
             self.elements.append(symbol.atom([self.expression(), *rest]))
 
     # -- terms -------------------------------------------------------------------------------------------------------
@@ -146,6 +152,14 @@ class BodyBuilder:
         if not self.known:
             return self.constant()
         return self._pick((*self.known * 3, None)) or self.constant()
+
+    def head(self, symbol: Symbol, first: Sequence[Term] = ()) -> Atom:
+        """An atom of simple terms, seldom the same one twice, behind the given ones."""
+        terms: list[Term] = list(first)[: symbol.arity]
+        while len(terms) < symbol.arity:
+            unused = [variable for variable in self.known if variable not in terms]
+            terms.append(self._pick((*unused * 4, *self.known, None)) or self.constant())
+        return symbol.atom(terms)
 
     def expression(self) -> Term:
         """Arithmetic over known variables; `/` and `%` may divide by zero, and then have no value."""
@@ -167,8 +181,10 @@ class BodyBuilder:
         name = self._pick(names)
         return FunctionTerm(name, (argument, argument) if name == "concat" else (argument,))
 
-    def _argument(self) -> Term:
-        return self._pick(self._arguments) or self.constant()
+    def _argument(self, before: Sequence[Term]) -> Term:
+        """An argument of an atom; a variable seldom stands twice in one atom."""
+        options = [term for term in self._arguments if term not in before]
+        return self._pick((*options, *before[:1])) or self.constant()
 
     def _pick(self, options: Sequence[T]) -> T:
         return pick(self.draw, options)

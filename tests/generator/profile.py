@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 AGGREGATES = ("count", "sum", "min", "max", "avg", "median")
 OPERATORS = ("+", "-", "*", "div", "%", "/")
 
 
+class Domain(Enum):
+    """What the constants of one program are; few kinds in one program, so that they meet in joins."""
+
+    INTEGERS = "integers"
+    NUMBERS = "integers, decimals and doubles"
+    WORDS = "integers, booleans, strings, IRIs and dates"
+    EVERYTHING = "all of them"
+
+
 @dataclass(frozen=True)
 class Profile:
-    """Switches and sizes; each switch turned off takes a feature away and changes nothing else."""
+    """Switches and sizes; each switch turned off takes a feature away and changes nothing else.
+
+    Each program has one of the `domains`, and at most the given number of facts, groups of rules and changes.
+    """
 
     integers_only: bool = False
     recursion: bool = True
@@ -23,9 +36,16 @@ class Profile:
     rule_changes: bool = True
     operators: tuple[str, ...] = OPERATORS
     aggregate_functions: tuple[str, ...] = AGGREGATES
-    max_facts: int = 10
-    max_rules: int = 10
+    max_facts: int = 12
+    max_groups: int = 5
     max_changes: int = 4
+    domain: Domain | None = None
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        if self.domain:
+            return (self.domain,)
+        return (Domain.INTEGERS,) if self.integers_only else tuple(Domain)
 
     def but(self, **changes: object) -> Profile:
         """This profile with some fields changed."""

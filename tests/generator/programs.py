@@ -7,6 +7,7 @@ from functools import cache
 from typing import TypeAlias
 
 from hypothesis import strategies as st
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 from corollary.language import print_program
 from corollary.program import Clause, Facts, Program, Row, Statement, identity
@@ -19,7 +20,14 @@ from tests.generator.vocabulary import Symbol
 Fact: TypeAlias = tuple[str, Row]
 
 
-class GeneratedProgram(Program):
+class ShownAsText:
+    """Hypothesis prints a failing example by this method, and a dataclass field by field where there is none."""
+
+    def _repr_pretty_(self, printer: RepresentationPrinter, _: bool) -> None:
+        printer.text(repr(self))
+
+
+class GeneratedProgram(ShownAsText, Program):
     """A program that shows itself as text, so that a failing example can be pasted into a file."""
 
     __hash__ = Program.__hash__
@@ -57,14 +65,6 @@ def named(pairs: Iterable[Pair], first: int = 1) -> tuple[Clause, ...]:
     return tuple(Clause((head,), body, f"r{number}") for number, (head, body) in enumerate(pairs, first))
 
 
-@st.composite
-def facts(draw: st.DrawFn, profile: Profile, symbols: Sequence[Symbol] = ()) -> Fact:
-    """A ground fact of one of the symbols, or of any, mostly of one that no rule derives."""
-    symbol = pick(draw, symbols or vocabulary.stated(profile))
-    values = pool(profile)
-    return symbol.predicate, tuple(pick(draw, values) for _ in range(symbol.width))
-
-
 @cache
 def rules_of_any_layer(profile: Profile) -> st.SearchStrategy[list[Pair]]:
     return st.one_of([rules(profile, layer) for layer in vocabulary.LAYERS])
@@ -73,23 +73,28 @@ def rules_of_any_layer(profile: Profile) -> st.SearchStrategy[list[Pair]]:
 @cache
 def programs(profile: Profile = EVERYTHING) -> st.SearchStrategy[GeneratedProgram]:
     """Safe, stratified programs that terminate, with their facts; every rule has a name."""
-    return _programs(profile)
+    return st.one_of([_programs(profile.but(domain=domain)) for domain in profile.domains])
+
+
+def draw_fact(draw: st.DrawFn, profile: Profile, symbols: Sequence[Symbol]) -> Fact:
+    symbol = pick(draw, symbols)
+    values = pool(profile)
+    return symbol.predicate, tuple(pick(draw, values) for _ in range(symbol.width))
+
+
+# A slot is filled or, in the simplest case, left empty: programs are rich, and still shrink to nothing.
+FILLED = (False, *(True,) * 5)
 
 
 @st.composite
 def _programs(draw: st.DrawFn, profile: Profile) -> GeneratedProgram:
-    many, few = profile.max_facts, profile.max_facts // 3
-    stated = [
-        *draw(st.lists(facts(profile, vocabulary.SYMBOLS[0][:1]), max_size=many)),
-        *draw(st.lists(facts(profile, vocabulary.SYMBOLS[0][1:2]), max_size=few)),
-        *draw(st.lists(facts(profile), max_size=few)),
-    ]
+    slots = [vocabulary.stated(profile, number) for number in range(profile.max_facts)]
+    facts = [draw_fact(draw, profile, symbols) for symbols in slots if pick(draw, FILLED)]
     pairs: list[Pair] = []
-    for layer, most in ((1, 3), (2, 3), (3, 2)):
-        for group in draw(st.lists(rules(profile, layer), max_size=most)):
-            pairs += group
-    clauses = _reordered(draw, named(pairs[: profile.max_rules]))
-    return program_of(stated, clauses, facts_first=pick(draw, (True, True, False)))
+    for number in range(profile.max_groups):
+        if pick(draw, FILLED):
+            pairs += draw(rules(profile, (1, 2, 3, 1, 2)[number % 5]))
+    return program_of(facts, _reordered(draw, named(pairs)), facts_first=pick(draw, (True, True, False)))
 
 
 def _reordered(draw: st.DrawFn, clauses: Sequence[Clause]) -> Sequence[Clause]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from corollary.program import (
     BodyElement,
     Comparison,
     Constant,
+    Negation,
     Term,
     Variable,
 )
@@ -23,7 +25,7 @@ from tests.generator import vocabulary
 from tests.generator.bodies import WILDCARD, BodyBuilder, W, X, Y, Z
 from tests.generator.profile import Profile
 from tests.generator.values import pick
-from tests.generator.vocabulary import SYMBOLS, Symbol
+from tests.generator.vocabulary import LOCAL, SYMBOLS, Symbol
 
 Pair: TypeAlias = tuple[Atom, tuple[BodyElement, ...]]
 A, B, N, M = (Variable(name) for name in "ABNM")
@@ -31,18 +33,27 @@ A, B, N, M = (Variable(name) for name in "ABNM")
 AGGREGATED = (X, A, B, X, A, Y, A, None, WILDCARD)
 
 
+@cache
 def rules(profile: Profile, layer: int) -> st.SearchStrategy[list[Pair]]:
     """Any kind of rules that the profile allows, for one layer."""
-    kinds = [plain(profile, layer), plain(profile, layer)]
+    kinds = [plain(profile, layer)] * 4
     if profile.recursion:
-        kinds += [closure(layer)] * 2
+        kinds += [closure(profile, layer)] * 3
         if profile.arithmetic and profile.comparisons:
-            kinds.append(counter(layer))
+            kinds += [counter(layer)]
     if profile.arithmetic:
-        kinds += [computation(profile, layer)]
+        kinds += [computation(profile, layer)] * 2
     if profile.aggregates:
-        kinds += [head_aggregate(profile, layer), aggregate_literal(profile, layer)]
-    return st.one_of(kinds)
+        kinds += [head_aggregate(profile, layer), aggregate_literal(profile, layer)] * 2
+    if profile.local_stratification and profile.negation and layer > 1:
+        kinds += [local_negation(profile, layer)]
+    return _one_of(tuple(kinds))
+
+
+@st.composite
+def _one_of(draw: st.DrawFn, kinds: tuple[st.SearchStrategy[list[Pair]], ...]) -> list[Pair]:
+    """Like `st.one_of`, which would take a strategy that occurs several times for one."""
+    return draw(pick(draw, kinds))
 
 
 @st.composite
@@ -50,13 +61,13 @@ def plain(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
     """Atoms, comparisons and negations in any combination; recursive where the head's layer occurs in the body."""
     builder = BodyBuilder(draw, profile)
     head = pick(draw, vocabulary.heads(profile, layer))
-    if not profile.comparisons or pick(draw, (True,) * 12 + (False,)):
+    if not profile.comparisons or pick(draw, (True,) * 8 + (False,)):
         builder.atoms(vocabulary.positive(profile, layer))
         builder.conditions(vocabulary.below(profile, layer))
     else:
         builder.elements.append(Comparison("=", X, builder.constant()))
         builder.computed.append(X)
-    return [(head.atom([builder.simple_term() for _ in range(head.arity)]), builder.body())]
+    return [(builder.head(head), builder.body())]
 
 
 @st.composite
@@ -69,41 +80,37 @@ def computation(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
         builder.compute()
     builder.conditions(below, (0, 0, 1))
     head = pick(draw, vocabulary.heads(profile, layer))
-    terms: list[Term] = [*reversed(builder.computed)][: head.arity]
-    while len(terms) < head.arity:
-        terms.append(builder.simple_term() if pick(draw, (True, True, False)) else builder.expression())
-    return [(head.atom(terms), builder.body())]
+    values: list[Term] = [*reversed(builder.computed)]
+    if not values:
+        values = [builder.expression()]
+    return [(builder.head(head, values), builder.body())]
 
 
 # -- recursion -------------------------------------------------------------------------------------------------------------
 
 
 @st.composite
-def closure(draw: st.DrawFn, layer: int) -> list[Pair]:
+def closure(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
     """Some of the classic rules over a binary predicate and its edges; together they make every kind of closure."""
-    path = pick(draw, vocabulary.binary(layer)) if layer < 3 else SYMBOLS[3][1]
-    other = vocabulary.binary(layer)[-1]
+    path, other = (*vocabulary.binary(layer), SYMBOLS[layer][0])[:2]
     edge = pick(draw, [symbol for lower in range(layer) for symbol in vocabulary.binary(lower)])
-    shapes = draw(st.lists(st.integers(0, 8), min_size=1, max_size=3, unique=True))
-    return [_closure_rule(shape, path, other, edge) for shape in shapes]
-
-
-def _closure_rule(shape: int, path: Symbol, other: Symbol, edge: Symbol) -> Pair:
-    def link(symbol: Symbol, start: Term, end: Term) -> Atom:
-        return symbol.atom((start, end))
-
-    head = link(path, X, Y)
-    return (
-        (head, (link(edge, X, Y),)),
-        (head, (link(path, X, Z), link(edge, Z, Y))),
-        (head, (link(edge, X, Z), link(path, Z, Y))),
-        (head, (link(path, X, Z), link(path, Z, Y))),
-        (head, (link(path, Y, X),)),
-        (head, (link(path, X, Z), link(path, Z, Y), Comparison("!=", X, Y))),
-        (head, (link(edge, Z, X), link(path, Z, W), link(edge, W, Y))),
-        (head, (link(other, X, Z), link(edge, Z, Y))),
-        (link(other, X, Y), (link(path, Y, X),)),
-    )[shape]
+    step, guard = (path.atom((X, Z)), path.atom((Z, Y))), Comparison("!=", X, Y)
+    head = path.atom((X, Y))
+    shapes: list[list[Pair]] = [
+        [(head, (step[0], edge.atom((Z, Y))))],
+        [(head, (edge.atom((X, Z)), step[1]))],
+        [(head, step)],
+        [(head, (path.atom((Y, X)),))],
+        [(head, (edge.atom((Z, X)), path.atom((Z, W)), edge.atom((W, Y))))],
+    ]
+    if profile.comparisons:
+        shapes += [[(head, (*step, guard))]] * 2
+    if other.arity == 2:
+        shapes += [[(head, (other.atom((X, Z)), edge.atom((Z, Y)))), (other.atom((X, Y)), (path.atom((Y, X)),))]]
+    pairs: list[Pair] = [(head, (edge.atom((X, Y)),))] * pick(draw, (0, 1, 1, 1, 1))
+    for _ in range(pick(draw, (1, 2, 2, 3))):
+        pairs += [pair for pair in pick(draw, shapes) if pair not in pairs]
+    return pairs
 
 
 @st.composite
@@ -124,7 +131,19 @@ def counter(draw: st.DrawFn, layer: int) -> list[Pair]:
         (binary.atom((Z, result)), (binary.atom((Y, X)), edge.atom((Y, Z)))),
     )
     head, atoms = pick(draw, heads_and_atoms)
-    return [(head, (*atoms, bound, *computed))]
+    base = (unary.atom((X,)), (SYMBOLS[0][1].atom((X,)),)), (binary.atom((X, X)), (edge.atom((X, Y)),))
+    seeds = [base[head.arity - 1]] * pick(draw, (0, 1, 1))
+    return [*seeds, (head, (*atoms, bound, *computed))]
+
+
+@st.composite
+def local_negation(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
+    """`l(2, X) :- e1(X), not l(1, X).`: a predicate that negates itself, kept apart by a constant."""
+    builder = BodyBuilder(draw, profile)
+    builder.limit(SYMBOLS[0][1].atom((X,)))
+    builder.elements.append(Negation(LOCAL[pick(draw, range(1, layer))].atom((X,))))
+    builder.conditions(vocabulary.below(profile, layer), (0, 0, 1))
+    return [(builder.head(LOCAL[layer]), builder.body())]
 
 
 # -- aggregates ------------------------------------------------------------------------------------------------------------
@@ -159,7 +178,7 @@ def _head_aggregate(builder: BodyBuilder) -> AggregateTerm:
 
 
 def _aggregated(builder: BodyBuilder) -> Term:
-    if builder.profile.arithmetic and pick(builder.draw, (False,) * 6 + (True,)):
+    if builder.profile.arithmetic and pick(builder.draw, (False, False, False, True)):
         return builder.expression()
     return pick(builder.draw, builder.known)
 
@@ -176,7 +195,7 @@ def aggregate_literal(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pai
         _aggregation(builder, below, M)
     builder.conditions(below, (0, 0, 1))
     head = pick(draw, vocabulary.heads(profile, layer))
-    return [(head.atom([builder.simple_term() for _ in range(head.arity)]), builder.body())]
+    return [(builder.head(head), builder.body())]
 
 
 def _aggregation(builder: BodyBuilder, below: tuple[Symbol, ...], result: Variable) -> None:

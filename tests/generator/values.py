@@ -4,32 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cache
 from typing import TypeVar
 
 from hypothesis import strategies as st
 
 from corollary.program import Iri, Literal, Value
 from corollary.program.values import XSD
-from tests.generator.profile import Profile
+from tests.generator.profile import Domain, Profile
 
 T = TypeVar("T")
 
 INTEGERS: tuple[Value, ...] = (0, 1, 2, 3, 4)
 # 1 and 1.0e0 are two constants and equal numbers; true and "1" are neither.
-OTHERS: tuple[Value, ...] = (
-    *(Decimal("0.5"), Decimal("2.5"), 1.0, 0.5),
-    *(True, False, "a", "1"),
+NUMBERS: tuple[Value, ...] = (Decimal("0.5"), 1.0, Decimal("2.5"), 0.5)
+WORDS: tuple[Value, ...] = (
+    *(True, "a", False, "1"),
     *(Iri("http://example.org/a"), Literal("2026-01-01", XSD + "date")),
 )
+# The simplest value first; likely ones more than once.
+POOLS: dict[Domain, tuple[Value, ...]] = {
+    Domain.INTEGERS: (*INTEGERS, *INTEGERS, -1),
+    Domain.NUMBERS: (*INTEGERS, *INTEGERS[:3], *NUMBERS),
+    Domain.WORDS: (*INTEGERS[:3], *INTEGERS[:3], *WORDS),
+    Domain.EVERYTHING: (*INTEGERS, *INTEGERS, *NUMBERS, *WORDS),
+}
 
 
 def pool(profile: Profile) -> tuple[Value, ...]:
-    """The simplest value first; likely ones more than once."""
-    if profile.integers_only:
-        return (*INTEGERS, *INTEGERS, -1)
-    return (*INTEGERS * 4, -1, *OTHERS)
+    """The constants of the programs of a profile with one domain."""
+    (domain,) = profile.domains
+    return POOLS[domain]
+
+
+@cache
+def _indexes(length: int) -> st.SearchStrategy[int]:
+    return st.integers(0, length - 1)
 
 
 def pick(draw: st.DrawFn, options: Sequence[T]) -> T:
     """One of the options; shrinks to the first. Cheaper than `sampled_from`, which is built anew for each list."""
-    return options[draw(st.integers(0, len(options) - 1))]
+    return options[draw(_indexes(len(options)))]

@@ -40,21 +40,21 @@ def _symbol(name: str, layer: int) -> Symbol:
     return Symbol(name, int(name[-1]), layer)
 
 
-_NAMES = {0: ("e2", "e1", "f2", "e3", "e0"), 1: ("p2", "p1", "s2", "p3", "p0")}
-_NAMES |= {2: ("q2", "q1", "t2", "q3", "q0"), 3: ("r1", "r2", "r3", "r0")}
-SYMBOLS = {layer: tuple(_symbol(name, layer) for name in names) for layer, names in _NAMES.items()}
+_NAMES = ("e2 e1 f2 e3 e0", "p2 p1 s2 p3 p0", "q2 q1 t2 q3 q0", "r1 r2 r3 r0")
+# By layer; the first two are the ones that rules use most.
+SYMBOLS = [tuple(_symbol(name, layer) for name in names.split()) for layer, names in enumerate(_NAMES)]
 LOCAL = {layer: Symbol("l", 1, layer, tag=layer) for layer in LAYERS}
 
 
 def heads(profile: Profile, layer: int) -> tuple[Symbol, ...]:
     """The symbols that rules of a layer derive; the likely ones, here and below, stand more than once."""
     local = (LOCAL[layer],) if profile.local_stratification else ()
-    return (*SYMBOLS[layer][:2] * 4, *SYMBOLS[layer][2:], *local)
+    return (*SYMBOLS[layer][:2] * 5, *SYMBOLS[layer][2:], *local)
 
 
 def below(profile: Profile, layer: int) -> tuple[Symbol, ...]:
     """The symbols of the layers below one: of atoms that are negated, aggregated or computed with."""
-    found = [*SYMBOLS[0][:2] * 4, *SYMBOLS[0][2:]]
+    found = [*SYMBOLS[0][:2] * 6, *SYMBOLS[0][2:]]
     for lower in range(1, layer):
         found += heads(profile, lower)
     return tuple(found)
@@ -70,8 +70,10 @@ def binary(layer: int) -> tuple[Symbol, ...]:
     return tuple(symbol for symbol in SYMBOLS[layer] if symbol.arity == 2)
 
 
-def stated(profile: Profile) -> tuple[Symbol, ...]:
-    """The symbols of facts: mostly of layer 0, sometimes of predicates that rules derive as well."""
+def stated(profile: Profile, number: int) -> tuple[Symbol, ...]:
+    """The symbols of a program's n-th fact: two in three are of `e2` and `e1`; some are of derived predicates."""
+    if number % 3 < 2:
+        return SYMBOLS[0][:1] if number % 5 < 3 else SYMBOLS[0][1:2]
     derived = [symbol for layer in LAYERS for symbol in SYMBOLS[layer][:2]]
     local = (LOCAL[1],) if profile.local_stratification else ()
-    return (*SYMBOLS[0][2:], *SYMBOLS[0] * 2, *derived, *local)
+    return (*SYMBOLS[0][2:] * 2, *derived, *derived[:4], *local)

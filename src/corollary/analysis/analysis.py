@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,7 +89,7 @@ def analyse_texts(*sources: Source) -> Analysis:
     if any(part.errors for part in parsed):
         # What was not readable may have defined the predicates that seem to be missing.
         about_program = tuple(diagnostic for diagnostic in about_program if diagnostic.is_error)
-    return Analysis(program, analysis.graph, (*about_text, *about_program))
+    return Analysis(program, analysis.graph, _in_order([*about_text, *about_program], sources))
 
 
 def checked(program: Program | Parsed) -> Analysis:
@@ -103,8 +104,9 @@ def checked(program: Program | Parsed) -> Analysis:
     return Analysis(program, analysis.graph, diagnostics)
 
 
-def _in_order(diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """By place in the text, as far as the text is known; what is an error needs no doubt at the same place."""
+def _in_order(diagnostics: list[Diagnostic], sources: Sequence[Source] = ()) -> tuple[Diagnostic, ...]:
+    """By place in the texts, as far as they are known; what is an error needs no doubt at the same place."""
+    order = {source: position for position, source in enumerate(sources)}
     wrong = {(d.span.source, d.span.start) for d in diagnostics if d.span and d.is_error}
     kept = [d for d in diagnostics if d.is_error or d.span is None or (d.span.source, d.span.start) not in wrong]
-    return tuple(sorted(kept, key=lambda d: (d.span.source.name, d.span.start) if d.span else ("", 0)))
+    return tuple(sorted(kept, key=lambda d: (order.get(d.span.source, 0), d.span.start) if d.span else (-1, 0)))

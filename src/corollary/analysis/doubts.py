@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from corollary.diagnostics import Diagnostic, catalogue, did_you_mean
+from corollary.diagnostics import Diagnostic, Span, catalogue, did_you_mean
 from corollary.program import (
     FUNCTIONS,
     Aggregation,
@@ -83,10 +83,18 @@ def _repeated_rules(program: Program) -> Iterator[Diagnostic]:
 
 
 def _rule_names(program: Program) -> Iterator[Diagnostic]:
+    """One error per clause whose name, or the name of one of its heads, is taken."""
     first: dict[str, Rule] = {}
+    reported: set[Span] = set()
     for rule in program.rules:
         known = first.setdefault(rule.name, rule)
-        if known is not rule:
-            message = f"there are two rules with the name '{rule.name}'"
-            hint = f"if '{rule.name}:' is meant as a prefix, declare it: @prefix {rule.name}: <http://…> ."
-            yield Diagnostic(catalogue.DUPLICATE_RULE_NAME, message, rule.span, hint)
+        if known is rule or rule.span in reported:
+            continue
+        message, hint = f"there are two rules with the name '{rule.name}'", "choose another name"
+        span, notes = rule.span, tuple[str, ...]()
+        if span is not None and known.span is not None:
+            reported.add(span)
+            name = span.text.partition(":")[0]
+            span, notes = span.source.span(span.start, span.start + len(name)), (f"the other one is at {known.span!r}",)
+            hint += f"; if '{name}:' is meant as a prefix, declare it: @prefix {name}: <http://…> ."
+        yield Diagnostic(catalogue.DUPLICATE_RULE_NAME, message, span, hint, notes)

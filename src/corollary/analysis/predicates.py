@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from corollary.diagnostics import Diagnostic, Span, catalogue, did_you_mean
+from corollary.language.build import FORMS
 from corollary.program import Atom, Facts, Program, atoms_of
 
 
@@ -60,7 +61,7 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
         if use.arity != known.arity and (use.predicate, use.arity) not in reported:
             reported.add((use.predicate, use.arity))
             message = f"'{use.predicate}' has {_arguments(use.arity)} here, but {_arguments(known.arity)} elsewhere"
-            place = f"first used at {known.span!r}" if known.span else None
+            place = f"{_arguments(known.arity)} at {known.span!r}" if known.span else None
             hint = "a predicate has one number of arguments: give the two different names"
             yield Diagnostic(catalogue.ARITY_MISMATCH, message, use.span, hint, (place,) if place else ())
 
@@ -76,12 +77,13 @@ def check_definitions(program: Program) -> Iterator[Diagnostic]:
         if name in warned or known[name].defined_by != "nothing":
             continue
         warned.add(name)
-        hint = did_you_mean(name, defined)
+        form = FORMS.get(name.lower())
+        hint = f"is this meant: {form}?" if form else did_you_mean(name, defined)
         if name in in_rules:
             message = f"'{name}' is used but never defined: no fact, no rule, no @input"
             yield Diagnostic(catalogue.UNDEFINED_PREDICATE, message, atom.span, hint)
         else:
-            message = f"nothing mentions '{name}': the query has no answers"
+            message = f"nothing mentions '{name}', so it has no facts"
             yield Diagnostic(catalogue.UNKNOWN_IN_QUERY, message, atom.span, hint)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from corollary.diagnostics import Diagnostic, Span, catalogue
+from corollary.diagnostics import Diagnostic, catalogue
 from corollary.language import print_rule
 from corollary.program import (
     AggregateTerm,
@@ -37,9 +37,8 @@ def check_rule_safety(rule: Rule) -> list[Diagnostic]:
     """Every variable that nothing limits, once each, with the rule."""
     note = f"in rule {rule.name}: {print_rule(rule)}" if rule.body else None
     if not rule.body:
-        place = "a fact cannot contain"
-        found = [_unsafe(part, f"{place} {_shown(part)}", "facts are ground") for part in _open_parts(rule.head)]
-        return _once(found)
+        parts = _open_parts(rule.head)
+        return _once(_unsafe(part, f"a fact cannot contain {_shown(part)}", _fact_hint(part)) for part in parts)
     return _once(_check(rule.body, rule.head.arguments, "the head"), note)
 
 
@@ -202,9 +201,10 @@ def _parts(term: Term) -> Iterator[Variable | Wildcard]:
 
 def _open_parts(head: Atom) -> Iterator[Variable | Wildcard | AggregateTerm]:
     for argument in head.arguments:
-        for part in subterms(argument):
-            if isinstance(part, (Variable, Wildcard, AggregateTerm)):
-                yield part
+        if isinstance(argument, AggregateTerm):
+            yield argument
+        else:
+            yield from _parts(argument)
 
 
 def _shown(part: Variable | Wildcard | AggregateTerm) -> str:
@@ -213,18 +213,26 @@ def _shown(part: Variable | Wildcard | AggregateTerm) -> str:
     return "'_'" if isinstance(part, Wildcard) else f"the aggregate '{part.function}'"
 
 
+def _fact_hint(part: Variable | Wildcard | AggregateTerm) -> str:
+    if not isinstance(part, Variable) or part.name.startswith("_") or (part.span and part.span.text.startswith("?")):
+        return "a fact consists of constants"
+    if part.name in ("True", "False"):
+        return f"the boolean is written {part.name.lower()}"
+    return f'a word with a capital first letter is a variable: write "{part.name}" for the string'
+
+
 def _unsafe(part: Variable | Wildcard | AggregateTerm, message: str, hint: str) -> Diagnostic:
     return Diagnostic(catalogue.UNSAFE_VARIABLE, message, part.span, hint)
 
 
 def _once(found: Iterable[Diagnostic], note: str | None = None) -> list[Diagnostic]:
-    """One diagnostic per offending name, with the rule as a note."""
-    seen: set[tuple[str, str | Span | None]] = set()
+    """One diagnostic per offending name, with the rule as a note; that it is local to AGGREGATE says more than "unsafe"."""
+    seen: set[str] = set()
     kept: list[Diagnostic] = []
-    for diagnostic in found:
+    for diagnostic in sorted(found, key=lambda one: one.kind is not catalogue.LOCAL_VARIABLE):
         name = diagnostic.span.text.lstrip("?") if diagnostic.span else diagnostic.message
-        if (diagnostic.code, name) not in seen:
-            seen.add((diagnostic.code, name))
+        if name not in seen:
+            seen.add(name)
             notes = (note,) if note else ()
             kept.append(Diagnostic(diagnostic.kind, diagnostic.message, diagnostic.span, diagnostic.hint, notes))
     return kept

@@ -57,7 +57,7 @@ def _print_summary(analysis: Analysis) -> None:
     console.print(
         f"{plural(len(graph.rules), 'rule')} in {plural(len(graph.hyper_nodes), 'hyper-node')} "
         f"and {strata} {'stratum' if strata == 1 else 'strata'}, {plural(facts, 'fact')}, "
-        f"{plural(len(analysis.program.queries), 'quer')}".replace("querys", "queries").replace("1 quer", "1 query")
+        f"{plural(len(analysis.program.queries), 'query', 'queries')}"
     )
     if graph.rules:
         console.print(_hyper_node_table(analysis))

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from corollary import __version__
 from corollary.engines.spark import SparkUnavailableError, find_java, start_session
@@ -22,7 +22,7 @@ def doctor(
 ) -> None:
     """Show what Corollary finds on this machine."""
     console = Console()
-    table = Table("", "found", show_edge=False)
+    table = Table("", Column(overflow="fold"), show_edge=False, show_header=False)
     for name, found in _findings():
         table.add_row(name, found)
     console.print(table)
@@ -50,7 +50,7 @@ def _extras() -> dict[str, list[str]]:
         requirements = []
     for requirement in requirements:
         match = re.match(r"([\w.-]+)[^;\[]*;.*extra == ['\"]([\w-]+)['\"]", requirement)
-        if match:
+        if match and match[2] != "all":  # it repeats the others
             extras[match[2]].append(match[1])
     return extras
 

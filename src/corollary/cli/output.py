@@ -46,5 +46,5 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         console.print()
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def plural(count: int, noun: str, several: str | None = None) -> str:
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"

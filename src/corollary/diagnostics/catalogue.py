@@ -1,7 +1,8 @@
 """The one list of everything that Corollary can say about a program.
 
 Codes are stable: they are never renumbered and never reused. E1.. is about the text, E2.. about what a program means,
-E3.. about evaluating it; W.. are doubts that stop nothing. `tests/golden/diagnostics` holds one example for each code.
+E3.. about evaluating it, E4.. about data; W.. are doubts that stop nothing. `tests/golden/diagnostics` holds an example
+for each code.
 """
 
 from __future__ import annotations
@@ -71,11 +72,15 @@ UNKNOWN_FUNCTION = _kind("E207", "a built-in function with the wrong number of a
 NOT_EVALUATED = _kind("E301", "a form that parses but that this evaluator cannot run")
 LIMIT_REACHED = _kind("E302", "a limit on facts or rounds was reached")
 
+# Data
+BAD_ROW = _kind("E401", "facts that do not fit their predicate")
+
 # Doubts
 EMPTY_PROGRAM = _kind("W101", "a program without a single clause")
 ODD_ARROW = _kind("W102", "':=' read as ':-'")
 LONG_LINE = _kind("W103", "a line of more than a million characters")
 REDEFINED_PREFIX = _kind("W104", "a prefix declared a second time with another IRI")
+NAMED_FACT = _kind("W105", "a prefix that is read as the name of a fact")
 SINGLE_OCCURRENCE = _kind("W201", "a variable that occurs once")
 UNDEFINED_PREDICATE = _kind("W202", "a predicate that is used but never defined")
 SHARED_AGGREGATE = _kind("W203", "several aggregation rules for one predicate")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from unicodedata import combining, east_asian_width
 
 from corollary.diagnostics.diagnostic import Diagnostic
 from corollary.diagnostics.source import Span
 
 _WINDOW = 110  # characters of a source line that are shown; a longer line is cut around the caret
+_LONGEST_NOTE = 400
 
 
 def render_all(diagnostics: Iterable[Diagnostic]) -> str:
@@ -20,10 +22,14 @@ def render(diagnostic: Diagnostic) -> str:
     if diagnostic.span is not None:
         gutter = " " * len(str(diagnostic.span.position.line))
         lines += _excerpt(diagnostic.span, gutter)
-    lines += [f"{gutter} = note: {note}" for note in diagnostic.notes]
+    lines += [f"{gutter} = note: {_shortened(note)}" for note in diagnostic.notes]
     if diagnostic.hint:
         lines.append(f"{gutter} = hint: {diagnostic.hint}")
     return "\n".join(lines)
+
+
+def _shortened(note: str) -> str:
+    return note if len(note) <= _LONGEST_NOTE else note[:_LONGEST_NOTE] + "…"
 
 
 def _excerpt(span: Span, gutter: str) -> list[str]:
@@ -44,6 +50,12 @@ def _cut(text: str, start: int, length: int) -> tuple[str, int, int]:
         low = max(0, min(start - _WINDOW // 3, len(text) - _WINDOW))
     shown = text[low : low + _WINDOW]
     before, after = ("…" if low else ""), ("…" if low + _WINDOW < len(text) else "")
-    width = max(1, min(length, low + len(shown) - start))
     printable = "".join(c if c.isprintable() else " " if c == "\t" else "\ufffd" for c in shown)
-    return before + printable + after, len(before) + start - low, width
+    caret_at, caret_end = start - low, min(start - low + length, len(shown))
+    width = max(1, _columns(printable[caret_at:caret_end]))
+    return before + printable + after, len(before) + _columns(printable[:caret_at]), width
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal the text takes: East Asian characters take two, combining marks none."""
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

@@ -42,8 +42,9 @@ from corollary.program import (
     negate,
     subterms,
 )
+from corollary.program.arithmetic import is_number
 
-_FORMS = {
+FORMS = {
     "comp": "COMP(X, >=, 3)",
     "bind": "BIND(X + 1 AS Y)",
     "aggregate": "AGGREGATE(p(X, Y)) ON X WITH COUNT(Y) AS N",
@@ -85,11 +86,12 @@ def _is_ground(atom: Atom) -> bool:
 
 def _head(node: Node) -> Atom:
     if node.kind == "negated":
-        raise Mistake(catalogue.BAD_HEAD, "a head cannot be negated", node.span)
+        hint = "negation belongs in the body, behind ':-'"
+        raise Mistake(catalogue.BAD_HEAD, "a head cannot be negated", node.span, hint)
     if node.kind in ("comparison", "aggregation", "alias", "operator", "distinct"):
         what = "a comparison" if node.kind == "comparison" else "this"
         raise Mistake(catalogue.BAD_HEAD, f"{what} cannot stand in a head", node.span, "a head is an atom: p(X, Y)")
-    if node.kind == "call":
+    if node.kind == "call" and not _is_typed_term(node):
         _refuse_form(node)
         return Atom(str(node.token.value), tuple(_head_argument(item) for item in node.children), node.span)
     return _atom(node)
@@ -106,7 +108,8 @@ def _aggregated(node: Node) -> tuple[Term, bool]:
     """What an aggregate call ranges over, and whether over distinct values only."""
     if len(node.children) != 1:
         message = f"'{node.token.value}' takes one argument, not {len(node.children)}"
-        raise Mistake(catalogue.MISPLACED_AGGREGATE, message, node.span, "for example count(X) or count(distinct X)")
+        hint = f"for example {node.token.value}(X) or {node.token.value}(distinct X)"
+        raise Mistake(catalogue.MISPLACED_AGGREGATE, message, node.span, hint)
     inner = node.children[0]
     return (term(inner.children[0]), True) if inner.kind == "distinct" else (term(inner), False)
 
@@ -129,7 +132,7 @@ def body_element(node: Node) -> BodyElement:
 def _negation(node: Node) -> Negation:
     inner = body_element(node.children[0])
     if not isinstance(inner, (Atom, Comparison)):
-        what = "a negation" if isinstance(inner, Negation) else "BIND or AGGREGATE"
+        what = {Assignment: "BIND", Aggregation: "AGGREGATE"}.get(type(inner), "a negation")
         hint = "only atoms and comparisons can be negated"
         raise Mistake(catalogue.BAD_FORM, f"{what} cannot be negated", node.span, hint)
     return Negation(inner, node.span)
@@ -151,17 +154,17 @@ def _refuse_form(node: Node) -> None:
     """COMP, BIND and AGGREGATE are plain names until somebody writes in them what only the form can hold."""
     word, kinds = str(node.token.value).lower(), {child.kind for child in node.children}
     special = {"comp": {"operator"}, "bind": {"alias"}, "aggregate": {"call", "negated", "comparison"}}
-    is_quoted = node.token.span.text.startswith("<")
-    if kinds & special.get(word, set()) and not is_quoted:
+    is_plain = node.token.span.text.lower() == word  # not `<aggregate>`, nor a prefixed name that means it
+    if kinds & special.get(word, set()) and is_plain:
         message = f"this {word.upper()} is not written as it should be"
-        raise Mistake(catalogue.BAD_FORM, message, node.span, f"write {_FORMS[word]}")
+        raise Mistake(catalogue.BAD_FORM, message, node.span, f"write {FORMS[word]}")
 
 
 def _aggregation(node: Node) -> Aggregation:
     call, groups, operation, result = node.children
     if str(call.token.value).lower() != "aggregate":
         message = f"'{call.token.value}' cannot have ON and WITH"
-        raise Mistake(catalogue.BAD_FORM, message, node.span, f"write {_FORMS['aggregate']}")
+        raise Mistake(catalogue.BAD_FORM, message, node.span, f"write {FORMS['aggregate']}")
     function = find_aggregate(str(operation.token.value))
     if function is None:
         message = f"'{operation.token.value}' is not an aggregate"
@@ -175,16 +178,23 @@ def _aggregation(node: Node) -> Aggregation:
     )
 
 
+def _is_typed_term(call: Node) -> bool:
+    """`_date(2026, 1, 1)`; `<_date>(X)` is a name like any other."""
+    return call.token.span.text.startswith("_")
+
+
 def _atom(node: Node) -> Atom:
     value, text = node.token.value, node.span.text
-    if node.kind == "call" and not str(value).startswith("_"):
+    if node.kind == "call" and not _is_typed_term(node):
         return Atom(str(value), tuple(term(item) for item in node.children), node.span)
     if node.kind == "name" or (node.kind == "variable" and not text.startswith(("?", "_"))):
         return Atom(str(value), (), node.span)
     if node.kind == "constant" and isinstance(value, Iri):
         return Atom(value.value, (), node.span)
     shown = f"'{text if len(text) < 40 else text[:40] + '…'}'"
-    hint = f"write {text}() for a predicate of that name" if isinstance(value, bool) else None
+    hint = "atoms are written p(X, a), comparisons X < 5"
+    if isinstance(value, bool):
+        hint = f"write {text}() for a predicate of that name"
     raise Mistake(catalogue.NOT_AN_ATOM, f"{shown} is not an atom or a comparison", node.span, hint)
 
 
@@ -226,13 +236,10 @@ def _variable(node: Node) -> Variable:
 
 
 def _minus(node: Node) -> Term:
-    operand = node.children[0]
-    if operand.kind == "constant" and type(operand.token.value) not in (bool, str):
-        try:
-            return Constant(negate(operand.token.value), node.span)  # -5 is a number, not an operation
-        except EvaluationError:
-            pass
-    return Minus(term(operand), node.span)
+    operand = term(node.children[0])
+    if isinstance(operand, Constant) and is_number(operand.value):
+        return Constant(negate(operand.value), node.span)  # -5 is a number, not an operation
+    return Minus(operand, node.span)
 
 
 def _call_in_term(node: Node) -> Term:
@@ -241,7 +248,7 @@ def _call_in_term(node: Node) -> Term:
         hint = "an aggregate stands in a head, p(X, count(Y)) :- …, or in AGGREGATE(…) ON … WITH …"
         raise Mistake(catalogue.MISPLACED_AGGREGATE, f"the aggregate '{name}' cannot stand here", node.span, hint)
     arguments = _terms(node.children)
-    if name.startswith("_"):
+    if _is_typed_term(node):
         return Constant(_typed_term(name, arguments, node.span), node.span)
     function = find_function(name)
     if function is not None and function.arity != len(arguments):

@@ -29,6 +29,8 @@ _ARGUMENT = re.compile(_CONSTANT)
 _STRING_PART = re.compile(STRING)
 _INTEGERS = re.compile(r"-?\d{1,18}(?:\s*,\s*-?\d{1,18})*")
 _RESERVED = {"not", "naf"}
+_MAX_ARGUMENTS = 10_000  # constants of one fact; whether more are allowed is for the parser to say
+_MAX_INTEGER_COLUMNS = 50
 
 
 class FactReader:
@@ -57,7 +59,7 @@ class FactReader:
         if predicate is None or first is None:
             return None
         rows, end, arity = [first], match.end(), len(first)
-        if _INTEGERS.fullmatch(match.group(2) or ""):
+        if arity <= _MAX_INTEGER_COLUMNS and _INTEGERS.fullmatch(match.group(2) or ""):
             end = self._integer_rows(name, arity, end, rows)
         while (match := _FACT.match(text, end)) and match.group(1) == name:
             row = self._row(match.group(2))
@@ -70,7 +72,7 @@ class FactReader:
     def _structured_run(self, start: int) -> tuple[Facts, int] | None:
         opening = _OPENING.match(self._source.text, start)
         predicate = self._predicate(opening.group(1)) if opening else None
-        if opening is None or predicate is None:
+        if opening is None or predicate is None or predicate.lower() == "aggregate":
             return None
         rows: list[Row] = []
         end = start
@@ -88,9 +90,9 @@ class FactReader:
         text = self._source.text
         open_names: list[str] = []
         open_items: list[list[Value]] = [[]]
-        while len(open_items) <= MAX_DEPTH:
+        for _ in range(_MAX_ARGUMENTS):
             operand = _OPERAND.match(text, at)
-            if operand is None:
+            if operand is None or len(open_items) > MAX_DEPTH:
                 return None
             at = operand.end()
             if operand.group(1):
@@ -147,6 +149,8 @@ class FactReader:
     def _row(self, arguments: str | None) -> Row | None:
         if arguments is None:
             return ()
+        if arguments.count(",") >= _MAX_ARGUMENTS:
+            return None
         row: list[Value] = []
         for lexeme in _ARGUMENT.findall(arguments):
             value = self._value(lexeme)
@@ -171,8 +175,8 @@ class FactReader:
         try:
             if first in "\"'":
                 return self._string(lexeme)
-            if first == "<":
-                return Iri(unescape(lexeme[1:-1]))
+            if first == "<":  # `<>`, `<,` and `<=,` may be comparators
+                return None if lexeme.startswith(("<>", "<,", "<=,")) else Iri(unescape(lexeme[1:-1]))
             if first.isdigit() or first == "-":
                 return canonical(number_value(lexeme)) if lexeme.isascii() else None
             if ":" in lexeme:
@@ -193,7 +197,7 @@ class FactReader:
         if rest.startswith("@"):
             return Literal(text, RDF + "langString", rest[1:].lower())
         datatype = unescape(rest[3:-1]) if rest.startswith("^^<") else self._expand(rest[2:])
-        return typed_value(text, datatype) if datatype is not None else None
+        return canonical(typed_value(text, datatype)) if datatype is not None else None
 
     def _expand(self, name: str) -> str | None:
         prefix, local = name.split(":", 1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corollary.diagnostics import catalogue, did_you_mean
+from corollary.diagnostics import Diagnostic, Span, catalogue, did_you_mean
 from corollary.language.build import Mistake, ground_value, term
-from corollary.language.syntax import Node
+from corollary.language.lexer import Token
+from corollary.language.syntax import Node, SyntaxMistake
 from corollary.program import (
     Constant,
     Directive,
@@ -16,6 +17,9 @@ from corollary.program import (
     OutputDeclaration,
     PrefixDeclaration,
     Value,
+    Variable,
+    Wildcard,
+    subterms,
 )
 
 _USAGE = {
@@ -29,37 +33,52 @@ _USAGE = {
 def build_directive(node: Node) -> list[Directive]:
     word = str(node.token.value)
     if word not in _USAGE:
-        hint = did_you_mean(word, _USAGE) or f"there are {', '.join('@' + known for known in _USAGE)}"
-        raise Mistake(catalogue.UNKNOWN_DIRECTIVE, f"there is no directive '@{word}'", node.token.span, hint)
+        raise _unknown(node.token)
     if node.kind == "prefix":
         return [_prefix(node, word)]
     if not node.children:
-        raise _malformed(node, word)
+        raise _malformed(node.span, word)
     if word == "input":
         return [_input(item, node) for item in node.children]
     if word == "output":
         return [_output(item, node) for item in node.children]
     if word == "function":
         return [_function(item, node) for item in node.children]
-    raise _malformed(node, word)
+    raise _malformed(node.span, word)
 
 
-def _malformed(node: Node, word: str) -> Mistake:
+def explain_directive(word: Token, diagnostic: Diagnostic) -> Exception:
+    """What to say about a directive that does not follow the grammar."""
+    if word.value not in _USAGE:
+        return _unknown(word)
+    if diagnostic.kind is catalogue.UNFINISHED_CLAUSE:
+        return SyntaxMistake(diagnostic)
+    assert diagnostic.span is not None
+    return _malformed(diagnostic.span, str(word.value))
+
+
+def _unknown(word: Token) -> Mistake:
+    known = [f"@{name}" for name in _USAGE]
+    hint = did_you_mean(f"@{word.value}", known) or f"there are {', '.join(known)}"
+    return Mistake(catalogue.UNKNOWN_DIRECTIVE, f"there is no directive '@{word.value}'", word.span, hint)
+
+
+def _malformed(span: Span, word: str) -> Mistake:
     message = f"this @{word} is not written as it should be"
-    return Mistake(catalogue.MALFORMED_DIRECTIVE, message, node.span, f"for example: {_USAGE[word]}")
+    return Mistake(catalogue.MALFORMED_DIRECTIVE, message, span, f"for example: {_USAGE[word]}")
 
 
 def _prefix(node: Node, word: str) -> PrefixDeclaration:
     name, iri = (child.token.value for child in node.children)
     if word != "prefix" or not isinstance(iri, Iri):
-        raise _malformed(node, word)
+        raise _malformed(node.span, word)
     return PrefixDeclaration(str(name), iri.value, node.span)
 
 
 def _input(item: Node, node: Node) -> InputDeclaration:
     predicate, location, options = _source(item, node, "input")
     if location is None:
-        raise _malformed(node, "input")
+        raise _malformed(node.span, "input")
     return InputDeclaration(predicate, location, options, node.span)
 
 
@@ -71,13 +90,13 @@ def _source(item: Node, node: Node, word: str) -> tuple[str, str | None, tuple[t
     """`predicate`, `predicate("file")` or `predicate("file", key = value, ...)`."""
     name = _predicate(item)
     if name is None:
-        raise _malformed(node, word)
+        raise _malformed(node.span, word)
     arguments = list(item.children)
     location: str | None = None
     if arguments and arguments[0].kind != "comparison":
         location = _text(arguments.pop(0))
         if location is None:
-            raise _malformed(node, word)
+            raise _malformed(node.span, word)
     return name, location, tuple(_options(arguments, node, word))
 
 
@@ -98,8 +117,11 @@ def _text(item: Node) -> str | None:
 def _options(items: Iterable[Node], node: Node, word: str) -> Iterable[tuple[str, Value]]:
     for item in items:
         if item.kind != "comparison" or item.token.value != "=" or item.children[0].kind != "name":
-            raise _malformed(node, word)
-        yield str(item.children[0].token.value), ground_value(term(item.children[1]))
+            raise _malformed(node.span, word)
+        value = term(item.children[1])
+        if any(isinstance(part, (Variable, Wildcard)) for part in subterms(value)):
+            raise _malformed(node.span, word)
+        yield str(item.children[0].token.value), ground_value(value)
 
 
 def _function(item: Node, node: Node) -> FunctionDeclaration:
@@ -111,4 +133,4 @@ def _function(item: Node, node: Node) -> FunctionDeclaration:
             text, count = name.value, arity.value
             if isinstance(text, str) and type(count) is int and count >= 0:
                 return FunctionDeclaration(text, count, node.span)
-    raise _malformed(node, "function")
+    raise _malformed(node.span, "function")

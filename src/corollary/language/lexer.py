@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from corollary.diagnostics import Diagnostic, Source, Span, catalogue
-from corollary.language.literals import STANDARD_PREFIXES, LiteralError, typed_value, unescape
-from corollary.program import Iri, Literal, Value
+from corollary.language.literals import STANDARD_PREFIXES, EscapeError, LiteralError, typed_value, unescape
+from corollary.program import Iri, Literal, Value, find_aggregate
 from corollary.program.values import RDF
 
+NUL_HINT = "is this a text file? Save it as UTF-8"
 MAX_TOKEN_LENGTH = 1_000_000
 MAX_DIGITS = 4_000
 MAX_CLAUSE_TOKENS = 100_000
 MAX_DEPTH = 200
+MAX_ERRORS = 50
 
 IRI = r'<(?:[^\x00-\x20<>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'
 STRING = r'"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'"
@@ -30,13 +32,15 @@ LANGUAGE = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
 _SPACE = re.compile(r"\s+")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*|%[^\n]*", re.DOTALL)
 _IRI = re.compile(IRI)
+_IRI_PREFIX = re.compile(IRI.removesuffix(">"))
 _STRING = re.compile(STRING)
 _NUMBER = re.compile(NUMBER)
 _WORD = re.compile(r"[^\W\d_]\w*")
 _UNDERSCORED = re.compile(r"_\w*")
 _QUESTION_VARIABLE = re.compile(r"\?(\w+)")
-_PREFIXED = re.compile(rf"([^\W\d_][\w-]*)?:(?![-=])({LOCAL})?")
-_RULE_NAME = re.compile(r"([^\W\d_](?:[\w-]|\.(?=\d))*)\s*:(?![-=])")
+# Bounded, because they are tried at many places: what is longer is neither a prefix nor the name of a rule.
+_PREFIXED = re.compile(rf"([^\W\d_][\w-]{{0,250}})?:(?![-=])({LOCAL})?")
+_RULE_NAME = re.compile(r"([^\W\d_](?:[\w-]|\.(?=\d)){0,250})\s*:(?![-=])")
 _LANGUAGE = re.compile(LANGUAGE)
 _DIRECTIVE = re.compile(r"@(\w*)")
 _OPEN = re.compile(r"\s*\(")
@@ -61,10 +65,14 @@ _FOREIGN_SIGNS = {
     "=<": "write '<='",
     "=>": "write '>='",
     "->": "write the head first: head :- body.",
-    ";": "there is no 'or' in a body: write one rule for each alternative",
+    ";": "a clause ends with '.'; there is no 'or' in a body: write one rule for each alternative",
     "||": "there is no 'or' in a body: write one rule for each alternative",
     "&&": "write ',' or 'and' between the parts of a body",
+    "∨": "there is no 'or' in a body: write one rule for each alternative",
+    "\\+": "write 'not'",
     "^": "there is no power operator",
+    **dict.fromkeys("“”„‘’", 'write plain quotes: "…"'),
+    **dict.fromkeys("−–", "write the plain minus '-'"),
 }
 _FOREIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_FOREIGN_SIGNS, key=len, reverse=True)))
 
@@ -112,7 +120,7 @@ class Lexer:
         """The tokens of the next clause with its full stop, or None where its text was not readable."""
         self._tokens = []
         depth, errors = _Depth(), self.error_count
-        while not self.at_end():
+        while not self.at_end() and self.error_count < MAX_ERRORS:
             token = self._token()
             if token is None:
                 continue
@@ -120,7 +128,8 @@ class Lexer:
             if token.type == "END":
                 break
             if depth.exceeded_by(token):
-                self._report(catalogue.TOO_DEEP, f"nested more than {MAX_DEPTH} levels deep", token.span)
+                message = f"this expression is nested more than {MAX_DEPTH} levels deep"
+                self._report(catalogue.TOO_DEEP, message, token.span, "every bracket and every operator is a level")
                 self._skip_clause()
                 break
             if len(self._tokens) > MAX_CLAUSE_TOKENS:
@@ -170,15 +179,21 @@ class Lexer:
     def _token(self) -> Token | None:
         text, at = self.source.text, self.position
         first = text[at]
+        if first != "." and self._is_complete_prefix():
+            return self._missing_stop()
         if self._expects_operand():
             if not self._tokens:
                 if first == "@" and (match := _DIRECTIVE.match(text, at)):
                     return self._emit("DIRECTIVE", match.group(1), match.end())
                 if (match := _RULE_NAME.match(text, at)) and self._is_rule_name(match):
                     return self._emit("RULE_NAME", match.group(1), match.end())
-            if first == "<" and not _COMPARATOR_ARGUMENT.match(text, at) and (match := _IRI.match(text, at)):
-                return self._iri(match.group(), match.end())
-        elif text.startswith("<-", at) and not any(token.type in ("ARROW", "QUERY") for token in self._tokens):
+            if first == "<" and not _COMPARATOR_ARGUMENT.match(text, at):
+                if match := _IRI.match(text, at):
+                    return self._iri(match.group(), match.end())
+                if text[at + 1 : at + 2].isalpha():
+                    self._broken_iri()
+                    return None
+        elif text.startswith("<-", at) and not self._in_body():
             return self._emit("ARROW", ":-", at + 2)
         if first in "\"'":
             return self._string(at)
@@ -206,7 +221,9 @@ class Lexer:
         return None
 
     def _expects_operand(self) -> bool:
-        return not self._tokens or self._tokens[-1].type not in _OPERANDS
+        last = self._tokens[-1].type if self._tokens else None
+        # No comparison stands directly behind a name in a directive: in `@prefix ex <http://…>` a colon is missing.
+        return last not in _OPERANDS or (last == "NAME" and self._tokens[0].type == "DIRECTIVE")
 
     def _emit(self, kind: str, value: Value, end: int) -> Token | None:
         span = self.source.span(self.position, end)
@@ -264,8 +281,10 @@ class Lexer:
         lexeme, end = match.group(), match.end()
         if len(lexeme) > MAX_DIGITS:
             message = f"this number has {len(lexeme):,} digits; the limit is {MAX_DIGITS:,}"
-            self._report(catalogue.TOO_LONG, message, self.source.span(self.position, end))
-            return self._emit("CONSTANT", 0, end)
+            span = self.source.span(self.position, end)
+            self._report(catalogue.TOO_LONG, message, span)
+            self.position = end
+            return Token("CONSTANT", 0, span)
         if (word := _WORD.match(self.source.text, end)) is not None:
             self._unexpected(f"'{lexeme}{word.group()[:20]}' is neither a number nor a name", word.end())
             return None
@@ -296,11 +315,12 @@ class Lexer:
     def _expand(self, match: re.Match[str]) -> str:
         prefix, local = match.group(1) or "", match.group(2) or ""
         if prefix not in self.prefixes:
-            known = ", ".join(sorted(self.prefixes))
+            known = ", ".join(sorted({*STANDARD_PREFIXES, *self.declared}))
             hint = f"declare it: @prefix {prefix}: <http://…> .  (known: {known})"
             span = self.source.span(match.start(), match.start() + len(prefix) + 1)
             self._report(catalogue.UNKNOWN_PREFIX, f"the prefix '{prefix}:' is not declared", span, hint)
-        return self.prefixes.get(prefix, "") + local
+            self.prefixes[prefix] = f"{prefix}:"  # said once
+        return self.prefixes[prefix] + local
 
     def _variable(self, name: str, end: int) -> Token | None:
         return self._emit("WILDCARD", "_", end) if name == "_" else self._emit("VARIABLE", name, end)
@@ -318,9 +338,9 @@ class Lexer:
         if not self._expects_operand():
             if lowered in _INFIX_WORDS:
                 return self._emit(_INFIX_WORDS[lowered], "%" if lowered == "mod" else lowered, end)
-        elif lowered in _NOT_WORDS and not _ENDS_ARGUMENT.match(text, end):
+        elif lowered in _NOT_WORDS and not self._ends_argument(end):
             return self._emit("NOT", lowered, end)
-        elif lowered == "distinct" and not _ENDS_ARGUMENT.match(text, end) and not _OPEN.match(text, end):
+        elif lowered == "distinct" and not self._ends_argument(end) and self._is_distinct(end):
             return self._emit("DISTINCT", lowered, end)
         if _OPEN.match(text, end):
             return self._emit("FUNCTOR", word, end)
@@ -329,6 +349,25 @@ class Lexer:
         # A capital letter starts a variable in an argument; alone in a body or a head the name is an atom without arguments.
         return self._emit("VARIABLE" if word[0].isupper() else "NAME", word, end)
 
+    def _in_body(self) -> bool:
+        return any(token.type in ("ARROW", "QUERY") for token in self._tokens)
+
+    def _ends_argument(self, end: int) -> bool:
+        """Whether a word that ends here stands alone; `<-` is an arrow behind a head only, elsewhere it starts an IRI."""
+        match = _ENDS_ARGUMENT.match(self.source.text, end)
+        if match is None or not match.group().endswith("<-"):
+            return match is not None
+        types = [token.type for token in self._tokens]
+        return not self._in_body() and types.count("LPAR") == types.count("RPAR")
+
+    def _is_distinct(self, end: int) -> bool:
+        """`count(distinct (X + Y) * 2)` and `distinct X`; `distinct(X)` is a name elsewhere."""
+        if not _OPEN.match(self.source.text, end):
+            return True
+        before = self._tokens[-2:]
+        in_call = [token.type for token in before] == ["FUNCTOR", "LPAR"]
+        return in_call and find_aggregate(str(before[0].value)) is not None
+
     # -- mistakes ---------------------------------------------------------------------------------------------------
 
     def _unescaped(self, raw: str, at: int) -> str:
@@ -336,9 +375,43 @@ class Lexer:
             return raw
         try:
             return unescape(raw)
-        except LiteralError as error:
-            self._report(catalogue.BAD_ESCAPE, str(error), self.source.span(at, at + len(raw) + 2))
+        except EscapeError as error:
+            span = self.source.span(at + 1 + error.start, at + 1 + error.end)
+            hint = "write \\\\ for a backslash" if error.end - error.start == 2 else None
+            self._report(catalogue.BAD_ESCAPE, str(error), span, hint)
             return raw
+
+    def _is_complete_prefix(self) -> bool:
+        return len(self._tokens) == 3 and self._tokens[0].value == "prefix" and self._tokens[1].type == "PREFIX_NAME"
+
+    def _missing_stop(self) -> Token:
+        """Reports a @prefix without its full stop; what follows is most likely the next clause."""
+        end = self._tokens[-1].span.end
+        span = self.source.span(end, end + 1)
+        self._report(catalogue.UNFINISHED_CLAUSE, "this @prefix has no full stop", span, "end it with ' .'")
+        name, iri = self._tokens[1].value, self._tokens[2].value
+        if isinstance(iri, Iri):
+            self.declare_prefix(str(name), iri.value)
+        return Token("END", ".", span)
+
+    def _broken_iri(self) -> None:
+        """Reports the character that an IRI cannot have and goes on behind the IRI."""
+        text = self.source.text
+        readable = _IRI_PREFIX.match(text, self.position)
+        assert readable is not None
+        at = readable.end()
+        if text[at : at + 1].strip("\n") == "":
+            span = self.source.span(self.position, self.position + 1)
+            self._report(catalogue.UNEXPECTED_CHARACTER, "this IRI never ends", span, "close it with >")
+        elif text[at] == "\\":
+            message = "an IRI knows the escapes \\uXXXX and \\UXXXXXXXX only"
+            self._report(catalogue.BAD_ESCAPE, message, self.source.span(at, at + 2))
+        else:
+            message = f"{_describe(text[at])} cannot stand in an IRI"
+            hint = f"write \\u{ord(text[at]):04X} for it, or is a '>' missing before it?"
+            self._report(catalogue.UNEXPECTED_CHARACTER, message, self.source.span(at, at + 1), hint)
+        end = re.compile("[>\n]").search(text, at)
+        self.position = len(text) if end is None else end.end()
 
     def _unexpected(self, message: str, end: int, hint: str | None = None) -> None:
         self._report(catalogue.UNEXPECTED_CHARACTER, message, self.source.span(self.position, end), hint)
@@ -352,7 +425,8 @@ class Lexer:
             end += 1
         shown = text[start : min(end, start + 10)]
         kind = catalogue.CONTROL_CHARACTER if ord(shown[0]) < 32 else catalogue.UNEXPECTED_CHARACTER
-        self._report(kind, f"unexpected {_describe(shown)}", self.source.span(start, end))
+        hints = {"\0": NUL_HINT, ":": "head and body are separated by ':-', a prefix and a name by ':' without spaces"}
+        self._report(kind, f"unexpected {_describe(shown)}", self.source.span(start, end), hints.get(shown[0]))
         self.position = end
 
     def _warn_odd_arrow(self) -> None:

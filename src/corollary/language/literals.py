@@ -21,6 +21,14 @@ class LiteralError(ValueError):
     """A lexical form that its datatype does not allow, or an unknown escape; the text is for people."""
 
 
+class EscapeError(LiteralError):
+    """An escape that stands for no character; `start` and `end` are its place in the text."""
+
+    def __init__(self, message: str, match: re.Match[str]) -> None:
+        super().__init__(message)
+        self.start, self.end = match.span()
+
+
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 
@@ -33,10 +41,10 @@ def unescape(text: str) -> str:
         if len(escape) > 1:
             code = int(escape[1:], 16)
             if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-                raise LiteralError(f"\\{escape} is not a character")
+                raise EscapeError(f"\\{escape} is not a character", match)
             return chr(code)
         if escape not in _ESCAPES:
-            raise LiteralError(f"unknown escape \\{escape}")
+            raise EscapeError(f"unknown escape \\{escape}", match)
         return _ESCAPES[escape]
 
     return _ESCAPE.sub(replace, text)

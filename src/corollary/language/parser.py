@@ -5,18 +5,17 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language.build import Mistake, build_clause
 from corollary.language.bulk_facts import FactReader
-from corollary.language.directives import build_directive
-from corollary.language.lexer import Comment, Lexer
-from corollary.language.syntax import SyntaxMistake, parse_clause
-from corollary.program import PrefixDeclaration, Program, Query, Statement
+from corollary.language.directives import build_directive, explain_directive
+from corollary.language.lexer import MAX_ERRORS, NUL_HINT, Comment, Lexer, Token
+from corollary.language.syntax import Node, SyntaxMistake, parse_clause
+from corollary.program import Facts, PrefixDeclaration, Program, Query, Statement, Value
 
-MAX_ERRORS = 50
 _LONG_LINE = 1_000_000
 
 
@@ -105,6 +104,7 @@ class _Parser:
         self._lexer = Lexer(source)
         self._facts = FactReader(source, self._lexer.prefixes)
         self._statements: list[Statement] = []
+        self._doubted_names: set[Value] = set()
 
     def parse(self, join_facts: bool) -> Parsed:
         lexer = self._lexer
@@ -115,6 +115,9 @@ class _Parser:
             else:
                 self._clause()
         program = Program.of(self._statements) if join_facts else Program(tuple(self._statements))
+        if lexer.error_count >= MAX_ERRORS and not lexer.at_end():
+            note = f"these are {MAX_ERRORS} errors: the rest of the text was not read"
+            lexer.diagnostics[-1] = replace(lexer.diagnostics[-1], notes=(note,))
         diagnostics = sorted([*lexer.diagnostics, *self._whole_text()], key=lambda d: d.span.start if d.span else 0)
         return Parsed(program, tuple(diagnostics), tuple(lexer.comments))
 
@@ -124,16 +127,28 @@ class _Parser:
         if not tokens:
             return
         try:
-            node = parse_clause(tokens)
+            node = _tree(tokens)
             if node.token.type == "DIRECTIVE":
                 for directive in build_directive(node):
                     self._declare(directive)
                     self._statements.append(directive)
             else:
-                self._statements.extend(build_clause(node))
+                statements = build_clause(node)
+                self._statements.extend(statements)
+                if node.kind.startswith("named") and isinstance(statements[0], Facts):
+                    self._doubt_name(node.token)
         except (SyntaxMistake, Mistake) as mistake:
             lexer.error_count += 1
             lexer.diagnostics.append(mistake.diagnostic)
+
+    def _doubt_name(self, name: Token) -> None:
+        """`ex:p(1).` is a fact of p; without a space behind the colon a prefix was meant, most likely."""
+        follower = name.span.source.text[name.span.end : name.span.end + 1]
+        if not follower.isspace() and name.value not in self._doubted_names:
+            self._doubted_names.add(name.value)
+            message = f"'{name.value}:' is read as the name of a fact, which has no use for it"
+            hint = f"if it is meant as a prefix, declare it: @prefix {name.value}: <http://…> ."
+            self._lexer.diagnostics.append(Diagnostic(catalogue.NAMED_FACT, message, name.span, hint))
 
     def _declare(self, directive: Statement) -> None:
         if not isinstance(directive, PrefixDeclaration):
@@ -148,6 +163,10 @@ class _Parser:
     def _whole_text(self) -> list[Diagnostic]:
         text, source = self._source.text, self._source
         found: list[Diagnostic] = []
+        nul = text.find("\0")
+        if nul >= 0 and not any(known.kind is catalogue.CONTROL_CHARACTER for known in self._lexer.diagnostics):
+            span = source.span(nul, nul + 1)  # in a string or a comment, where the lexer takes any character
+            found.append(Diagnostic(catalogue.CONTROL_CHARACTER, "unexpected control character U+0000", span, NUL_HINT))
         if not self._statements and not self._lexer.error_count:
             found.append(Diagnostic(catalogue.EMPTY_PROGRAM, f"{source.name} contains no clause"))
         if len(text) > _LONG_LINE:
@@ -159,3 +178,12 @@ class _Parser:
                     found.append(Diagnostic(catalogue.LONG_LINE, message, source.span(start, start + 1), hint))
                 start += len(line) + 1
         return found
+
+
+def _tree(tokens: list[Token]) -> Node:
+    try:
+        return parse_clause(tokens)
+    except SyntaxMistake as mistake:
+        if tokens[0].type == "DIRECTIVE":
+            raise explain_directive(tokens[0], mistake.diagnostic) from None
+        raise

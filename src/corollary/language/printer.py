@@ -40,6 +40,7 @@ from corollary.program import (
     Variable,
     Wildcard,
 )
+from corollary.program.values import XSD
 
 WIDTH = 110
 _WORDS = {"true", "false", "not", "naf", "and", "div", "mod", "as", "on", "with", "distinct"}
@@ -47,6 +48,9 @@ _SYMBOL = re.compile(r"[a-z][A-Za-z0-9_]*")
 _NAME = re.compile(r"[^\W\d_]\w*")
 _LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+# `<,` and `<=,` are comparators, as in COMP(X, <, Y).
+_COMPARATOR = re.compile(r"^(=?),")
+_ESCAPED_COMMA = r"\1\\u002C"
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "div": 2, "%": 2}
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
@@ -95,7 +99,7 @@ class Printer:
             case InputDeclaration() | OutputDeclaration():
                 yield self._source(statement)
             case FunctionDeclaration():
-                yield f"@function {statement.name}/{statement.arity} ."
+                yield f"@function {self.value(statement.name)}/{statement.arity} ."
 
     def rule(
         self, heads: Iterable[Atom], body: Iterable[BodyElement], name: str = "", width: int | None = WIDTH
@@ -113,8 +117,10 @@ class Printer:
         word = "input" if isinstance(declaration, InputDeclaration) else "output"
         arguments = [] if declaration.location is None else [_quoted(declaration.location)]
         arguments += [f"{key} = {self.value(value)}" for key, value in declaration.options]
-        inside = f"({', '.join(arguments)})" if arguments else ""
-        return f"@{word} {self._name(declaration.predicate)}{inside} ."
+        if arguments:
+            return f"@{word} {self._applied(declaration.predicate, arguments)} ."
+        name = declaration.predicate
+        return f"@{word} {_bracketed(name) if name in ('true', 'false') else self._name(name)} ."
 
     # -- bodies -----------------------------------------------------------------------------------------------------
 
@@ -185,11 +191,11 @@ class Printer:
             case Decimal():
                 return format(value, "f")
             case float():
-                return _double(value)
+                return self._double(value)
             case str():
-                return value if _SYMBOL.fullmatch(value) and value not in _WORDS else _quoted(value)
+                return value if _SYMBOL.fullmatch(value) and value.lower() not in _WORDS else _quoted(value)
             case Iri():
-                return self._iri(value.value)
+                return self._iri(value.value) if value.value else '_""'  # `<>` means `!=` before a comma
             case Literal():
                 tag = f"@{value.language}" if value.language else f"^^{self._iri(value.datatype)}"
                 return _quoted(value.lexical) + tag
@@ -202,14 +208,22 @@ class Printer:
 
     def _applied(self, name: str, arguments: Iterable[str], *, force: bool = False) -> str:
         inside = ", ".join(arguments)
-        if not inside and not force and _SYMBOL.fullmatch(name) and name not in _WORDS:
+        if not inside and not force and _SYMBOL.fullmatch(name) and name.lower() not in _WORDS:
             return name
         return f"{self._name(name)}({inside})"
 
     def _name(self, name: str) -> str:
-        if _NAME.fullmatch(name) and name.lower() not in ("not", "naf", "aggregate"):
+        is_name = _NAME.fullmatch(name) and not name[0].isdigit()  # `²` is a letter to a regular expression
+        if is_name and name.lower() not in ("not", "naf", "aggregate", "distinct"):
             return name
         return self._iri(name)
+
+    def _double(self, value: float) -> str:
+        if math.isfinite(value):
+            text = repr(value)
+            return text if "e" in text else f"{text}e0"
+        word = "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
+        return f'"{word}"^^{self._iri(XSD + "double")}'
 
     def _iri(self, iri: str) -> str:
         for prefix, namespace in reversed(self._prefixes.items()):
@@ -219,7 +233,8 @@ class Printer:
 
 
 def _bracketed(iri: str) -> str:
-    return "<" + _NOT_IN_IRI.sub(lambda match: f"\\u{ord(match.group()):04X}", iri) + ">"
+    escaped = _NOT_IN_IRI.sub(lambda match: f"\\u{ord(match.group()):04X}", iri)
+    return f"<{_COMPARATOR.sub(_ESCAPED_COMMA, escaped)}>"
 
 
 def _quoted(text: str) -> str:
@@ -232,14 +247,6 @@ def _quoted(text: str) -> str:
         return f"\\u{ord(character):04X}" if ord(character) < 0x10000 else f"\\U{ord(character):08X}"
 
     return '"' + "".join(map(escaped, text)) + '"'
-
-
-def _double(value: float) -> str:
-    if math.isfinite(value):
-        text = repr(value)
-        return text if "e" in text else f"{text}e0"
-    word = "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
-    return f'"{word}"^^xsd:double'
 
 
 def _variable(name: str) -> str:

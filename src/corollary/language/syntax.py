@@ -39,14 +39,15 @@ class SyntaxMistake(Exception):
 
 def parse_clause(tokens: list[Token]) -> Node:
     """The tree of one clause; raises `SyntaxMistake`."""
+    parser = _parser().parse_interactive()
     try:
-        parser = _parser().parse_interactive()
         for token in tokens:
             parser.feed_token(token)  # type: ignore[arg-type]  # lark asks a token for its type only
         tree: Node = parser.feed_token(_END_OF_TOKENS)
         return tree
     except UnexpectedToken as error:
-        raise SyntaxMistake(_explain(error, tokens)) from None
+        expected: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+        raise SyntaxMistake(_explain(error, expected, tokens)) from None
 
 
 class _NoLexer(LarkLexer):
@@ -206,11 +207,10 @@ _NAMES = {
 }
 
 
-def _explain(error: UnexpectedToken, tokens: list[Token]) -> Diagnostic:
+def _explain(error: UnexpectedToken, expected: set[str], tokens: list[Token]) -> Diagnostic:
     token: Any = error.token
     if not isinstance(token, Token):  # lark's own end marker: the text ended inside the clause
         return _unfinished(tokens)
-    expected = set(error.expected)
     previous = tokens[tokens.index(token) - 1] if token is not tokens[0] else None
     return Diagnostic(
         catalogue.UNEXPECTED_TOKEN,
@@ -236,9 +236,9 @@ def _shown(token: Token) -> str:
 def _expectation(expected: set[str]) -> str:
     if expected >= _OPERAND_STARTS:
         return "a term" if "NOT" not in expected else "an atom or a term"
-    names = [_NAMES[terminal] for terminal in _NAMES if terminal in expected]
-    if len(names) > 4 or not names:
-        names = [name for name in names if name in ("','", "')'", "a full stop", "':-'")] or ["something else"]
+    if expected & {"END", "RPAR", "RSQB"}:
+        expected = expected - {"COMPARE", "AS", "WITH"}  # true, and hardly ever what is missing
+    names = [_NAMES[terminal] for terminal in _NAMES if terminal in expected] or ["something else"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
@@ -246,6 +246,12 @@ def _hint(token: Token, previous: Token | None, expected: set[str]) -> str | Non
     if previous is None:
         return None
     starts_line = previous.span.position.line < token.span.position.line
+    if expected <= {"AS", "WITH", "COMMA"}:
+        return "write AGGREGATE(p(X, Y)) ON X WITH COUNT(Y) AS N"
+    if expected == {"VARIABLE"}:
+        return "a variable starts with a capital letter or with '?'"
+    if token.value == "is" and "COMPARE" in expected:
+        return "write '=' or BIND(… AS X)"
     if token.type in _OPERAND_STARTS | {"NOT"} and "COMMA" in expected:
         if starts_line:
             return "is a full stop or a comma missing at the end of the line before?"
@@ -254,8 +260,16 @@ def _hint(token: Token, previous: Token | None, expected: set[str]) -> str | Non
         return "'%' is a comment only at the start of a line: write // here"
     if token.type == "ARROW" and starts_line is False:
         return "a clause has one ':-'; is a full stop missing before this rule's head?"
+    if token.type == "END" and previous.type in ("LPAR", "COMMA") and _is_digit_behind(token.span):
+        return "a number starts with a digit: 0.5"
     if token.type == "END" and "RPAR" in expected:
         return "a closing ')' is missing"
+    if token.type in ("RPAR", "END") and "RSQB" in expected:
+        return "a closing ']' is missing"
     if token.type == "RPAR" and "RPAR" not in expected:
         return "this ')' closes nothing, or something is missing before it"
     return None
+
+
+def _is_digit_behind(span: Span) -> bool:
+    return span.source.text[span.end : span.end + 1].isdigit()

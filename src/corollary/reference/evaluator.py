@@ -121,27 +121,26 @@ def _derived(rule: Rule, facts: Relations) -> tuple[str, list[Fact]]:
 
 def _aggregated_heads(head: Atom, rows: list[Binding]) -> Iterator[Fact]:
     """One fact per group; the groups are the values of the arguments that are no aggregates."""
-    groups: defaultdict[Fact, list[Binding]] = defaultdict(list)
+    groups: defaultdict[Fact, list[Fact]] = defaultdict(list)
     for row in rows:
         key = _values([term for term in head.arguments if not isinstance(term, AggregateTerm)], row)
-        if key is not None:
-            groups[key].append(row)
+        ranged = _values([term.argument for term in head.arguments if isinstance(term, AggregateTerm)], row)
+        if key is not None and ranged is not None:  # an argument without a value discards the instance
+            groups[key].append(ranged)
     for key, members in groups.items():
-        constants = iter(key)
-        results = [
-            _aggregate(term.function, term.argument, term.distinct, members)
-            if isinstance(term, AggregateTerm)
-            else next(constants)
-            for term in head.arguments
-        ]
-        if all(result is not None for result in results):
-            yield tuple(result for result in results if result is not None)
+        aggregates = [term for term in head.arguments if isinstance(term, AggregateTerm)]
+        results = [_aggregate(term.function, term.distinct, k, members) for k, term in enumerate(aggregates)]
+        if None not in results:
+            constants, found = iter(key), iter(results)
+            yield tuple(
+                next(found) if isinstance(term, AggregateTerm) else next(constants)  # type: ignore[misc]
+                for term in head.arguments
+            )
 
 
-def _aggregate(function: str, argument: Term, distinct: bool, members: list[Binding]) -> Constant | None:
-    values = [value[0].value for row in members if (value := _values([argument], row)) is not None]
+def _aggregate(function: str, distinct: bool, place: int, members: list[Fact]) -> Constant | None:
     try:
-        return Constant(aggregate(function, values, distinct=distinct)) if values else None
+        return Constant(aggregate(function, [member[place].value for member in members], distinct=distinct))
     except EvaluationError:
         return None
 
@@ -278,13 +277,15 @@ def _holds(comparison: Comparison, row: Binding) -> bool:
 
 
 def _aggregation(aggregation: Aggregation, row: Binding, facts: Relations) -> Iterator[Binding]:
-    groups: defaultdict[Fact, list[Binding]] = defaultdict(list)
+    groups: defaultdict[Fact, list[Fact]] = defaultdict(list)
     for member in solutions(aggregation.body, facts):
-        groups[tuple(member[variable.name] for variable in aggregation.group_by)].append(member)
+        ranged = _values([operation.argument for operation in aggregation.operations], member)
+        if ranged is not None:
+            groups[tuple(member[variable.name] for variable in aggregation.group_by)].append(ranged)
     for key, members in groups.items():
         found = dict(zip((variable.name for variable in aggregation.group_by), key, strict=True))
-        for operation in aggregation.operations:
-            result = _aggregate(operation.function, operation.argument, operation.distinct, members)
+        for k, operation in enumerate(aggregation.operations):
+            result = _aggregate(operation.function, operation.distinct, k, members)
             if result is None:
                 break
             found[operation.result.name] = result

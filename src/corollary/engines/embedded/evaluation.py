@@ -1,0 +1,306 @@
+"""Evaluating one hyper-node: its rules to a fixpoint, semi-naively, or by the closure that fits them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corollary.analysis import Module, ModuleKind
+from corollary.engines.embedded import dense_join
+from corollary.engines.embedded.aggregation import aggregate_rows
+from corollary.engines.embedded.closure import LinearClosure, Reversed, SymmetricClosure, TooLarge
+from corollary.engines.embedded.ordering import Ordering
+from corollary.engines.embedded.relation import Pairs, Relation
+from corollary.engines.embedded.runner import Work, run_plan
+from corollary.engines.embedded.universe import Universe
+from corollary.planning import (
+    Access,
+    AggregateSource,
+    Column,
+    NormalRule,
+    RulePlan,
+    Use,
+    Version,
+    plan_rule,
+)
+from corollary.program import Atom, Variable
+
+OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists")
+
+
+@dataclass
+class Report:
+    """What a hyper-node has cost."""
+
+    strategy: str
+    rounds: int = 0
+    instances: int = 0
+    plans: list[RulePlan] = field(default_factory=list)
+
+
+class Store:
+    """The relations of a knowledge base by predicate, over one universe."""
+
+    def __init__(self) -> None:
+        self.universe = Universe()
+        self.relations: dict[str, Relation] = {}
+
+    @property
+    def size(self) -> int:
+        """The number of facts in all relations."""
+        return sum(relation.size for relation in self.relations.values())
+
+    def relation(self, predicate: str, arity: int) -> Relation:
+        if predicate not in self.relations:
+            self.relations[predicate] = Relation(arity, self.universe.code_bits)
+        relation = self.relations[predicate]
+        relation.widen(self.universe.code_bits)
+        return relation
+
+
+class Evaluation:
+    """Runs rules over a store. `without` names optimisations to leave out."""
+
+    def __init__(self, store: Store, work: Work, *, orders_texts: bool, without: frozenset[str] = frozenset()) -> None:
+        self.store = store
+        self.universe = store.universe
+        self._work = work
+        self._without = without
+        self._ordering = Ordering(store.universe, texts=orders_texts)
+        self._growing: dict[str, tuple[int, int]] = {}
+        self._aggregates: dict[int, Relation] = {}
+        self._projections: dict[tuple[str, int, tuple[Column, ...]], Relation] = {}
+        self._plans: dict[tuple[object, ...], RulePlan] = {}
+
+    # -- hyper-nodes -------------------------------------------------------------------------------------------------
+
+    def evaluate(self, rules: Sequence[NormalRule], modules: Sequence[Module], *, recursive: bool) -> Report:
+        """Adds to the store everything that these rules of one hyper-node derive."""
+        before = self._work.instances
+        heads = {rule.head.predicate: rule.head.arity for rule in rules}
+        for predicate, arity in heads.items():
+            self.store.relation(predicate, arity)
+        report = Report(modules[0].name if len(modules) == 1 else "recursive")
+        if not recursive:
+            self._start_round(heads)
+            for rule in rules:
+                self._run(rule, None, report)
+            report.rounds = 1
+        elif not (len(modules) == 1 and self._close(modules[0])):
+            report.strategy = "recursive"
+            self._fixpoint(rules, heads, report)
+        self._growing.clear()
+        report.instances = self._work.instances - before
+        return report
+
+    def answers(self, query: NormalRule) -> Relation:
+        """The distinct answers of a query."""
+        self._growing.clear()
+        result = Relation(query.head.arity, self.universe.code_bits)
+        self._run_into(query, None, result, Report("query"))
+        return result
+
+    def _fixpoint(self, rules: Sequence[NormalRule], heads: dict[str, int], report: Report) -> None:
+        self._start_round(heads)
+        for rule in rules:
+            self._run(rule, None, report)
+        report.rounds = 1
+        while self._start_round(heads):
+            report.rounds += 1
+            for rule in rules:
+                for position, source in enumerate(rule.body.sources):
+                    if isinstance(source, Atom) and source.predicate in self._growing:
+                        start, end = self._growing[source.predicate]
+                        if start < end:
+                            self._run(rule, position, report)
+
+    def _start_round(self, heads: dict[str, int]) -> bool:
+        """What was derived since the last round becomes its delta; False when that is nothing."""
+        for predicate in heads:
+            size = self.store.relations[predicate].size
+            self._growing[predicate] = (self._growing.get(predicate, (0, 0))[1], size)
+        return any(start < end for start, end in self._growing.values())
+
+    def _close(self, module: Module) -> bool:
+        """Replaces the module's relation by its closure; False where no closure fits."""
+        if "closures" in self._without or module.predicate is None:
+            return False
+        relation = self.store.relations[module.predicate]
+        try:
+            pairs = self._closed(module, relation)
+        except TooLarge:
+            return False
+        if pairs is None:
+            return False
+        if relation.size:
+            relation.become(pairs)
+        return True
+
+    def _closed(self, module: Module, relation: Relation) -> Pairs | None:
+        seeds, size = relation.facts, self.universe.size
+        match module.kind:
+            case ModuleKind.TRANSITIVE:
+                reflexive = seeds[seeds[:, 0] == seeds[:, 1]] if module.guarded else None
+                return LinearClosure(seeds, seeds, size, reflexive)
+            case ModuleKind.SYMMETRIC_TRANSITIVE:
+                return SymmetricClosure(seeds, size, guarded=module.guarded)
+            case ModuleKind.LEFT_LINEAR | ModuleKind.RIGHT_LINEAR if not module.guarded and module.step is not None:
+                # With the guard, a chain of steps may not pass through its own target: only rounds get that right.
+                step = self.store.relation(module.step, 2).facts
+                if module.kind is ModuleKind.RIGHT_LINEAR:
+                    return LinearClosure(step, seeds, size)
+                return Reversed(LinearClosure(step[:, ::-1], seeds[:, ::-1], size))
+            case _:
+                return None
+
+    # -- rules -------------------------------------------------------------------------------------------------------
+
+    def _run(self, rule: NormalRule, delta: int | None, report: Report) -> None:
+        self._run_into(rule, delta, self.store.relation(rule.head.predicate, rule.head.arity), report)
+
+    def _run_into(self, rule: NormalRule, delta: int | None, into: Relation, report: Report) -> None:
+        self._aggregates.clear()
+        plan = self._plan(rule, delta)
+        if plan not in report.plans:
+            report.plans.append(plan)
+        if not self._join_densely(plan, rule, into):
+            run_plan(plan, self, into, self._work)
+
+    def _plan(self, rule: NormalRule, delta: int | None) -> RulePlan:
+        sizes = tuple(_magnitude(self.size(source)) for source in rule.body.sources)
+        key = (rule.name, rule.head, delta, sizes)
+        if key not in self._plans:
+            versions = self._versions(rule, delta)
+            self._plans[key] = plan_rule(rule, self, versions, keep_all="exists" in self._without)
+        return self._plans[key]
+
+    def _versions(self, rule: NormalRule, delta: int | None) -> tuple[Version, ...]:
+        """Before the delta atom the old rows, behind it all rows: no instance is tried twice."""
+        versions = []
+        for position, source in enumerate(rule.body.sources):
+            grows = isinstance(source, Atom) and source.predicate in self._growing
+            if delta is None or not grows or position > delta:
+                versions.append(Version.FULL)
+            else:
+                versions.append(Version.DELTA if position == delta else Version.OLD)
+        return tuple(versions)
+
+    def _join_densely(self, plan: RulePlan, rule: NormalRule, into: Relation) -> bool:
+        if "dense-joins" in self._without or self._growing.keys() & {_predicate(s) for s in rule.body.sources}:
+            return False
+        sides = _dense_sides(plan)
+        if sides is None or any(self.relation(atom).size for atom in rule.body.negated):
+            return False
+        left, right = (_oriented(self.relation(source).facts, swap) for source, swap in sides)
+        if not dense_join.pays(left, right, self.universe.size):
+            return False
+        pairs = dense_join.join(left, right, self.universe.size)
+        if into.size == 0:
+            into.append_distinct(pairs)
+        else:
+            into.insert(pairs)
+        return True
+
+    # -- what pipelines ask ------------------------------------------------------------------------------------------
+
+    def relation(self, source: Atom | AggregateSource) -> Relation:
+        if isinstance(source, Atom):
+            return self.store.relation(source.predicate, source.arity)
+        if id(source) not in self._aggregates:
+            self._aggregates[id(source)] = self._aggregate(source)
+        return self._aggregates[id(source)]
+
+    def _aggregate(self, source: AggregateSource) -> Relation:
+        names = source.body.variables
+        rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
+        bindings = Relation(len(names), self.universe.code_bits)
+        kept = self._aggregates
+        self._aggregates = {}
+        run_plan(plan_rule(rule, self, keep_all=True), self, bindings, self._work)
+        self._aggregates = kept
+        columns = {name: position for position, name in enumerate(names)}
+        return aggregate_rows(bindings.facts, columns, source.group_by, source.operations, self.universe)
+
+    def row_range(self, source: Atom | AggregateSource, version: Version) -> tuple[int, int]:
+        if isinstance(source, Atom) and source.predicate in self._growing:
+            start, end = self._growing[source.predicate]
+            return {Version.OLD: (0, start), Version.DELTA: (start, end), Version.FULL: (0, end)}[version]
+        return 0, self.relation(source).size
+
+    def is_growing(self, source: Atom | AggregateSource) -> bool:
+        return isinstance(source, Atom) and source.predicate in self._growing
+
+    def projection(self, source: Atom, columns: tuple[Column, ...]) -> Relation:
+        relation = self.relation(source)
+        key = (source.predicate, relation.size, columns)
+        if key not in self._projections:
+            rows = relation.facts
+            first: dict[int, int] = {}
+            for position, column in enumerate(columns):
+                if column.use is Use.BIND:
+                    first[column.register] = position
+                elif column.use is Use.CHECK:
+                    rows = rows[rows[:, position] == rows[:, first[column.register]]]
+            kept = [position for position, column in enumerate(columns) if column.use is Use.KEY]
+            projected = Relation(len(kept), self.universe.code_bits)
+            projected.insert(rows[:, kept])
+            self._projections[key] = projected
+        return self._projections[key]
+
+    def order(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
+        return self._ordering.arrays()
+
+    # -- statistics --------------------------------------------------------------------------------------------------
+
+    def size(self, source: Atom | AggregateSource) -> int:
+        if "join-order" in self._without:
+            return 1000
+        return self.relation(source).size if isinstance(source, Atom) else 1000
+
+    def distinct(self, source: Atom | AggregateSource, column: int) -> int:
+        """From a sample: as many as in the sample where they repeat, in proportion where they do not."""
+        if not isinstance(source, Atom) or "join-order" in self._without:
+            return 100
+        relation = self.relation(source)
+        sample = relation.facts[:: max(1, relation.size // 2000), column]
+        if not len(sample):
+            return 1
+        found = len(np.unique(sample))
+        return found if found * 2 < len(sample) else max(1, found * relation.size // len(sample))
+
+
+def _magnitude(size: int) -> int:
+    return int(math.log10(size)) if size else -1
+
+
+def _predicate(source: Atom | AggregateSource) -> str:
+    return source.predicate if isinstance(source, Atom) else ""
+
+
+def _dense_sides(plan: RulePlan) -> tuple[tuple[Atom, bool], tuple[Atom, bool]] | None:
+    """The two atoms of `h(X, Z) :- a(X, Y), b(Y, Z)` in this direction, and whether their columns are exchanged."""
+    accesses = [operation for operation in plan.operations if isinstance(operation, Access)]
+    if len(accesses) != len(plan.operations) or len(accesses) != 2 or len(plan.head_registers) != 2:
+        return None
+    pairs = []
+    for access in accesses:
+        registers = [column.register for column in access.columns]
+        if not isinstance(access.source, Atom) or len(registers) != 2 or len(set(registers)) != 2 or access.exists:
+            return None
+        if any(not isinstance(argument, Variable) for argument in access.source.arguments):
+            return None
+        pairs.append((access.source, registers))
+    start, goal = plan.head_registers
+    for (left, left_registers), (right, right_registers) in (pairs, pairs[::-1]):
+        middle = set(left_registers) & set(right_registers)
+        if start in left_registers and goal in right_registers and len(middle) == 1 and not {start, goal} & middle:
+            return (left, left_registers[0] != start), (right, right_registers[1] != goal)
+    return None
+
+
+def _oriented(rows: np.ndarray[Any, Any], swap: bool) -> np.ndarray[Any, Any]:
+    return rows[:, ::-1] if swap else rows

@@ -1,0 +1,120 @@
+"""Hash sets of facts and hash indexes, as functions on addresses that the kernels share.
+
+A fact of one or two columns, or of more columns that fit, is packed into one word, which is its own key. Where the columns do
+not fit, the set is *wide*: a slot holds a part of the hash and the number of the row, and rows are compared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.memory import load_u32, load_u64, store_u64
+
+U64 = np.uint64
+EMPTY = U64(0xFFFFFFFFFFFFFFFF)
+NONE = np.uint32(0xFFFFFFFF)
+_GOLDEN = U64(0x9E3779B97F4A7C15)
+_MIX = U64(0xD6E8FEB86659FD93)
+
+
+@njit(inline="always")
+def slot_of(key: Any, shift: Any) -> Any:
+    """A multiplicative hash taken from the high bits; the middle bits are folded in, for packed keys end in zeros."""
+    return ((key ^ (key >> U64(32))) * _GOLDEN) >> shift
+
+
+@njit(inline="always")
+def hash_row(state: Any, value: Any) -> Any:
+    mixed = (state ^ value) * _MIX
+    return mixed ^ (mixed >> U64(29))
+
+
+@njit(inline="always")
+def insert_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
+    """Whether the key was new; it is in the table afterwards."""
+    slot = slot_of(key, shift)
+    while True:
+        found = load_u64(table, slot)
+        if found == key:
+            return False
+        if found == EMPTY:
+            store_u64(table, slot, key)
+            return True
+        slot = (slot + U64(1)) & mask
+
+
+@njit(inline="always")
+def contains_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
+    slot = slot_of(key, shift)
+    while True:
+        found = load_u64(table, slot)
+        if found == key:
+            return True
+        if found == EMPTY:
+            return False
+        slot = (slot + U64(1)) & mask
+
+
+@njit(inline="always")
+def insert_wide(
+    table: Any, shift: Any, mask: Any, rows: Any, arity: Any, values: Any, at: Any, key: Any, row: Any
+) -> bool:
+    """Like `insert_key` for rows that do not fit into a word; `row` is the number that the row gets when it is new."""
+    slot = slot_of(key, shift)
+    tag = (key >> U64(32)) << U64(32)
+    while True:
+        found = load_u64(table, slot)
+        if found == EMPTY:
+            store_u64(table, slot, tag | row)
+            return True
+        if (found >> U64(32)) << U64(32) == tag:
+            other = (found & U64(0xFFFFFFFF)) * arity
+            same = True
+            for column in range(arity):
+                if load_u32(rows, other + U64(column)) != values[at + U64(column)]:
+                    same = False
+                    break
+            if same:
+                return False
+        slot = (slot + U64(1)) & mask
+
+
+@njit(inline="always")
+def contains_wide(
+    table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numbers: Any, at: int, count: int
+) -> bool:
+    key = U64(0)
+    for i in range(count):
+        key = hash_row(key, U64(registers[numbers[at + i]]))
+    slot = slot_of(key, shift)
+    tag = (key >> U64(32)) << U64(32)
+    while True:
+        found = load_u64(table, slot)
+        if found == EMPTY:
+            return False
+        if (found >> U64(32)) << U64(32) == tag:
+            other = (found & U64(0xFFFFFFFF)) * U64(count)
+            same = True
+            for i in range(count):
+                if load_u32(rows, other + U64(i)) != registers[numbers[at + i]]:
+                    same = False
+                    break
+            if same:
+                return True
+        slot = (slot + U64(1)) & mask
+
+
+@njit(inline="always")
+def find_group(keys: Any, groups: Any, shift: Any, mask: Any, key: Any) -> Any:
+    """The group of a key in a hash index, or NONE."""
+    slot = slot_of(key, shift)
+    while True:
+        found = load_u64(keys, slot)
+        if found == key:
+            return U64(load_u32(groups, slot))
+        if found == EMPTY:
+            return U64(NONE)
+        slot = (slot + U64(1)) & mask

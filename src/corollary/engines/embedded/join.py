@@ -1,0 +1,307 @@
+"""The join kernel: one compiled loop that runs the join pipeline of any rule, from the first row to the inserted head.
+
+A pipeline is a list of *levels*. A level goes over the rows of a relation (all rows of a range, or those that an index finds
+for the registers bound so far), binds registers, and has *tests* that a row must pass before the next level is entered. The
+registers of the head are inserted into the head's relation: a duplicate is recognised before it is stored. Keys wait in a
+small buffer between computing their place in the hash table and looking there, which hides the latency of memory.
+
+The kernel stops when the head's relation is full, when its budget of rule instances is spent or when the pipeline is done,
+and goes on from its state in the next call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.hashing import (
+    NONE,
+    U64,
+    contains_key,
+    contains_wide,
+    find_group,
+    hash_row,
+    insert_key,
+    insert_wide,
+    slot_of,
+)
+from corollary.engines.embedded.memory import load_f64, load_u8, load_u32, prefetch_u64, store_u32
+
+# A level: LEVEL fields, then its actions (column, kind, register), then its key registers.
+LEVEL_SIZE = 320
+L_OP, L_ROWS, L_ARITY, L_ENTRIES, L_NEXT, L_LOW, L_HIGH = 0, 1, 2, 3, 4, 5, 6
+L_HASHED, L_KEYS, L_GROUPS, L_SHIFT, L_MASK = 7, 8, 9, 10, 11
+L_ACTIONS, L_KEY_COUNT, L_FIRST_TEST, L_LAST_TEST = 12, 13, 14, 15
+L_ACTION_AT, L_KEY_AT = 16, 240
+MAX_COLUMNS = 64
+
+SCAN, RANGE, CHAIN = 0, 1, 2  # all rows; a range of clustered rows; a chain of rows
+BIND, CHECK = 0, 1
+
+# A test: TEST fields, then the registers of its key or arguments.
+TEST_SIZE = 96
+T_OP, T_NEGATED, T_HASHED, T_KEYS, T_GROUPS, T_SHIFT, T_MASK, T_ENTRIES, T_CHAIN = 0, 1, 2, 3, 4, 5, 6, 7, 8
+T_KEY_COUNT, T_BITS, T_ROWS, T_ARITY, T_CLASS, T_ORDER = 9, 10, 11, 12, 13, 14
+T_KEY_AT = 20
+
+COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE = 0, 1, 2, 3, 4, 5
+MEMBER, EXISTS = 10, 11
+
+# Scalars of the state.
+S_DEPTH, S_BUFFERED, S_SIZE, S_INSTANCES, S_STARTED = 0, 1, 2, 3, 4
+# Scalars of the head.
+H_ROWS, H_ARITY, H_TABLE, H_SHIFT, H_MASK, H_BITS, H_LIMIT, H_INSERTS = 0, 1, 2, 3, 4, 5, 6, 7
+
+BUFFER = 64
+DONE, FULL, YIELDED = 0, 1, 2
+REGISTERS = 256
+MAX_LEVELS = 40
+
+
+@njit(inline="always")
+def _key_of(values: Any, at: int, count: int, registers: Any) -> Any:
+    """Up to two key registers make an exact key; more make a hash, and the level checks the columns."""
+    if count == 1:
+        return U64(registers[values[at]])
+    if count == 2:
+        return (U64(registers[values[at]]) << U64(32)) | U64(registers[values[at + 1]])
+    key = U64(0)
+    for i in range(count):
+        key = hash_row(key, U64(registers[values[at + i]]))
+    return key & U64(0x7FFFFFFFFFFFFFFF)
+
+
+@njit(inline="always")
+def _entry(fields: Any, base: int, hashed: int, key: Any) -> Any:
+    """The entry of an index for a key, or NONE."""
+    if hashed == 0:
+        return key
+    return find_group(U64(fields[base]), U64(fields[base + 1]), U64(fields[base + 2]), U64(fields[base + 3]), key)
+
+
+@njit(inline="always")
+def _compare(test: Any, t: int, registers: Any) -> Any:
+    left, right = U64(registers[test[t + T_KEY_AT]]), U64(registers[test[t + T_KEY_AT + 1]])
+    kinds, order = U64(test[t + T_CLASS]), U64(test[t + T_ORDER])
+    operator = test[t + T_OP]
+    if kinds == U64(0):  # no number in the universe has a twin of another type: equality is identity
+        return (left == right) == (operator == COMPARE_EQ)
+    left_kind, right_kind = load_u8(kinds, left), load_u8(kinds, right)
+    if operator <= COMPARE_NE:
+        if left_kind == 1 and right_kind == 1:
+            return (load_f64(order, left) == load_f64(order, right)) == (operator == COMPARE_EQ)
+        return (left == right) == (operator == COMPARE_EQ)
+    if left_kind != right_kind or left_kind == 0:
+        return False
+    a, b = load_f64(order, left), load_f64(order, right)
+    if operator == COMPARE_LT:
+        return a < b
+    if operator == COMPARE_LE:
+        return a <= b
+    if operator == COMPARE_GT:
+        return a > b
+    return a >= b
+
+
+@njit(inline="always")
+def _passes(tests: Any, first: int, last: int, registers: Any) -> bool:
+    for number in range(first, last):
+        t = number * TEST_SIZE
+        operator = tests[t + T_OP]
+        if operator < MEMBER:
+            holds = _compare(tests, t, registers)
+        elif operator == MEMBER:
+            holds = _is_member(tests, t, registers)
+        else:
+            holds = _exists(tests, t, registers)
+        if holds == (tests[t + T_NEGATED] == 1):
+            return False
+    return True
+
+
+@njit(inline="always")
+def _is_member(tests: Any, t: int, registers: Any) -> Any:
+    """Whether the fact with these registers is in the relation's set."""
+    count = tests[t + T_KEY_COUNT]
+    bits = U64(tests[t + T_BITS])
+    table, shift, mask = U64(tests[t + T_KEYS]), U64(tests[t + T_SHIFT]), U64(tests[t + T_MASK])
+    if bits == U64(0):
+        return contains_wide(table, shift, mask, U64(tests[t + T_ROWS]), registers, tests, t + T_KEY_AT, count)
+    key = U64(0)
+    for i in range(count):
+        key = (key << bits) | U64(registers[tests[t + T_KEY_AT + i]])
+    return contains_key(table, shift, mask, key)
+
+
+@njit(inline="always")
+def _exists(tests: Any, t: int, registers: Any) -> Any:
+    """Whether an index has an entry for these registers (keys of three and more registers never come here)."""
+    key = _key_of(tests, t + T_KEY_AT, tests[t + T_KEY_COUNT], registers)
+    entry = _entry(tests, t + T_KEYS, tests[t + T_HASHED], key)
+    if entry == U64(NONE):
+        return False
+    entries = U64(tests[t + T_ENTRIES])
+    if tests[t + T_CHAIN] == 1:
+        return load_u32(entries, entry) != NONE
+    return load_u32(entries, entry) < load_u32(entries, entry + U64(1))
+
+
+@njit(inline="always")
+def _enter(levels: Any, depth: int, registers: Any, current: Any, end: Any) -> None:
+    base = depth * LEVEL_SIZE
+    operator = levels[base + L_OP]
+    if operator == SCAN:
+        current[depth] = U64(levels[base + L_LOW])
+        end[depth] = U64(levels[base + L_HIGH])
+        return
+    key = _key_of(levels, base + L_KEY_AT, levels[base + L_KEY_COUNT], registers)
+    entry = _entry(levels, base + L_KEYS, levels[base + L_HASHED], key)
+    if operator == RANGE:
+        if entry == U64(NONE):
+            current[depth] = U64(0)
+            end[depth] = U64(0)
+        else:
+            current[depth] = U64(load_u32(U64(levels[base + L_ENTRIES]), entry))
+            end[depth] = U64(load_u32(U64(levels[base + L_ENTRIES]), entry + U64(1)))
+        return
+    row = U64(NONE)
+    if entry != U64(NONE):
+        row = U64(load_u32(U64(levels[base + L_ENTRIES]), entry))
+    high = U64(levels[base + L_HIGH])
+    while row != U64(NONE) and row >= high:  # the chain starts with the newest rows
+        row = U64(load_u32(U64(levels[base + L_NEXT]), row))
+    current[depth] = row
+
+
+@njit(inline="always")
+def _accept(levels: Any, base: int, row: Any, registers: Any) -> bool:
+    """Binds the registers of a level to a row; False where the row does not fit."""
+    rows, arity = U64(levels[base + L_ROWS]), U64(levels[base + L_ARITY])
+    for action in range(levels[base + L_ACTIONS]):
+        a = base + L_ACTION_AT + action * 3
+        value = load_u32(rows, row * arity + U64(levels[a]))
+        if levels[a + 1] == BIND:
+            registers[levels[a + 2]] = value
+        elif registers[levels[a + 2]] != value:
+            return False
+    return True
+
+
+@njit(inline="always")
+def _flush(head: Any, keys: Any, waiting: Any, count: int, size: Any) -> Any:
+    """Inserts the buffered heads; gives the new size of the relation."""
+    rows, arity = U64(head[H_ROWS]), U64(head[H_ARITY])
+    table, shift, mask = U64(head[H_TABLE]), U64(head[H_SHIFT]), U64(head[H_MASK])
+    wide, inserts = head[H_BITS] == 0, head[H_INSERTS] == 1
+    for i in range(count):
+        at = U64(i) * arity
+        if not inserts:
+            is_new = True
+        elif wide:
+            is_new = insert_wide(table, shift, mask, rows, arity, waiting, at, keys[i], size)
+        else:
+            is_new = insert_key(table, shift, mask, keys[i])
+        if is_new:
+            target = size * arity
+            for column in range(arity):
+                store_u32(rows, target + U64(column), waiting[at + U64(column)])
+            size += U64(1)
+    return size
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def run_pipeline(
+    levels: Any,
+    tests: Any,
+    head: Any,
+    head_registers: Any,
+    registers: Any,
+    current: Any,
+    end: Any,
+    keys: Any,
+    waiting: Any,
+    state: Any,
+    level_count: int,
+    budget: int,
+) -> int:
+    """Runs or goes on running a pipeline; see the module for what the arrays hold. Returns DONE, FULL or YIELDED."""
+    last = level_count - 1
+    depth, buffered = state[S_DEPTH], state[S_BUFFERED]
+    size, instances = U64(state[S_SIZE]), U64(0)
+    arity, bits = head[H_ARITY], U64(head[H_BITS])
+    table, shift = U64(head[H_TABLE]), U64(head[H_SHIFT])
+    limit, inserts = U64(head[H_LIMIT]), head[H_INSERTS] == 1
+    status = DONE
+    if state[S_STARTED] == 0:
+        state[S_STARTED] = 1
+        _enter(levels, 0, registers, current, end)
+    if buffered == BUFFER:  # stopped with a full buffer: there is room now
+        size = _flush(head, keys, waiting, buffered, size)
+        buffered = 0
+    while depth >= 0:
+        base = depth * LEVEL_SIZE
+        row = current[depth]
+        if levels[base + L_OP] == CHAIN:
+            if row == U64(NONE):
+                depth -= 1
+                continue
+            current[depth] = U64(load_u32(U64(levels[base + L_NEXT]), row))
+        else:
+            if row >= end[depth]:
+                depth -= 1
+                continue
+            current[depth] = row + U64(1)
+        if not _accept(levels, base, row, registers):
+            continue
+        if not _passes(tests, levels[base + L_FIRST_TEST], levels[base + L_LAST_TEST], registers):
+            continue
+        if depth < last:
+            depth += 1
+            _enter(levels, depth, registers, current, end)
+            continue
+        instances += U64(1)
+        at = buffered * arity
+        key = U64(0)
+        if bits == U64(0):
+            for column in range(arity):
+                value = registers[head_registers[column]]
+                waiting[at + column] = value
+                key = hash_row(key, U64(value))
+        else:
+            for column in range(arity):
+                value = registers[head_registers[column]]
+                waiting[at + column] = value
+                key = (key << bits) | U64(value)
+        if inserts:
+            prefetch_u64(table, slot_of(key, shift))
+        keys[buffered] = key
+        buffered += 1
+        if buffered == BUFFER:
+            if size + U64(BUFFER) > limit:
+                status = FULL
+                break
+            size = _flush(head, keys, waiting, buffered, size)
+            buffered = 0
+            if instances > U64(budget):
+                status = YIELDED
+                break
+    if status == DONE and buffered > 0:
+        if size + U64(buffered) > limit:
+            status = FULL
+            # Come back with the pipeline at its end: only the buffer is left.
+            if buffered < BUFFER:
+                state[S_BUFFERED] = buffered
+                state[S_DEPTH] = -1
+                state[S_SIZE] = np.int64(size)
+                state[S_INSTANCES] += np.int64(instances)
+                return FULL
+        else:
+            size = _flush(head, keys, waiting, buffered, size)
+            buffered = 0
+    state[S_DEPTH] = depth
+    state[S_BUFFERED] = buffered
+    state[S_SIZE] = np.int64(size)
+    state[S_INSTANCES] += np.int64(instances)
+    return status

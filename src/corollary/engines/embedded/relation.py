@@ -1,0 +1,304 @@
+"""A relation of the embedded engine: rows of codes that grow, a set that knows them, and indexes made on demand."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.hashing import EMPTY, U64, contains_key, hash_row, insert_key, insert_wide, slot_of
+from corollary.engines.embedded.index import ChainIndex, RangeIndex
+from corollary.engines.embedded.memory import address, prefetch_u64
+
+Codes: TypeAlias = np.ndarray[Any, np.dtype[np.uint32]]
+
+
+class Pairs(Protocol):
+    """A set of pairs that is not written out yet."""
+
+    count: int
+
+    def rows(self) -> Codes: ...
+
+
+_FIRST_CAPACITY = 256
+_AHEAD = 32
+
+
+class Relation:
+    """Facts of one predicate as an array of codes, one row a fact; rows are numbered in the order of their insertion.
+
+    `size` rows are in use. The set is kept from the first insertion on; a relation filled by `append_distinct` builds it when
+    somebody asks for membership.
+    """
+
+    def __init__(self, arity: int, code_bits: int = 32) -> None:
+        self.arity = arity
+        self.size = 0
+        self._rows: Codes = np.empty((_FIRST_CAPACITY, arity), np.uint32)
+        self._pending: Pairs | None = None
+        self._bits = _packed_bits(arity, code_bits)
+        self._table: np.ndarray[Any, np.dtype[np.uint64]] = np.empty(0, np.uint64)
+        self._hashed = 0  # the rows below this number are in the table
+        self._ranges: dict[tuple[int, ...], RangeIndex] = {}
+        self._chains: dict[tuple[int, ...], ChainIndex] = {}
+
+    @property
+    def rows(self) -> Codes:
+        """All rows, those in use first; pairs that were only counted are written out now."""
+        if self._pending is not None:
+            self._rows, self._pending = np.ascontiguousarray(self._pending.rows()), None
+        return self._rows
+
+    @rows.setter
+    def rows(self, rows: Codes) -> None:
+        self._rows, self._pending = rows, None
+
+    # -- facts -------------------------------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> Codes:
+        """The rows in use, as a view."""
+        return self.rows[: self.size]
+
+    def insert(self, rows: Codes) -> int:
+        """Adds the rows that are not there yet; gives their number. They are the last rows afterwards."""
+        before = self.size
+        if self.arity == 0:
+            self.size = max(self.size, min(1, len(rows)))
+            return self.size - before
+        # In pieces, so that many duplicates do not make the relation grow for nothing.
+        rows = np.ascontiguousarray(rows, dtype=np.uint32)
+        step = 1 << 20
+        for start in range(0, len(rows), step):
+            piece = rows[start : start + step]
+            self.reserve(len(piece))
+            self.size = int(
+                _insert_rows(
+                    piece, self.rows, self.size, self._table, self.table_shift, self.table_mask, U64(self._bits)
+                )
+            )
+            self._hashed = self.size
+        return self.size - before
+
+    def append_distinct(self, rows: Codes) -> None:
+        """Adds rows that are known to be new and distinct, without touching the set."""
+        if len(rows):
+            self._grow_rows(self.size + len(rows))
+            self.rows[self.size : self.size + len(rows)] = rows
+            self.size += len(rows)
+
+    def become(self, pairs: Pairs) -> None:
+        """Holds exactly these pairs from now on; they contain what was there before."""
+        self._pending = pairs
+        self.size = pairs.count
+        self._forget_structures()
+
+    def contains(self, rows: Codes) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """For each row whether it is in the relation."""
+        if self.arity == 0:
+            return np.full(len(rows), self.size > 0)
+        self.ensure_set()
+        return _contains_rows(  # type: ignore[no-any-return]
+            np.ascontiguousarray(rows, dtype=np.uint32),
+            self.rows,
+            self._table,
+            self.table_shift,
+            self.table_mask,
+            U64(self._bits),
+        )
+
+    def delete(self, rows: Codes) -> int:
+        """Removes the rows that are there; gives their number. The others keep their order and get new numbers."""
+        gone = Relation(self.arity)
+        gone.insert(rows)
+        keep = ~gone.contains(self.facts)
+        removed = self.size - int(keep.sum())
+        if removed:
+            kept = self.facts[keep]
+            self.rows[: len(kept)] = kept
+            self.size = len(kept)
+            self._forget_structures()
+        return removed
+
+    def _forget_structures(self) -> None:
+        self._hashed = 0
+        self._table = np.empty(0, np.uint64)
+        self._ranges.clear()
+        self._chains.clear()
+
+    # -- the set -----------------------------------------------------------------------------------------------------
+
+    @property
+    def bits(self) -> int:
+        """Bits per column of a packed key; 0 where keys are wide."""
+        return self._bits
+
+    @property
+    def table(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        return self._table
+
+    @property
+    def table_mask(self) -> np.uint64:
+        return U64(len(self._table) - 1)
+
+    @property
+    def table_shift(self) -> np.uint64:
+        return U64(64 - (len(self._table).bit_length() - 1))
+
+    @property
+    def room(self) -> int:
+        """The number of rows up to which nothing has to grow."""
+        return min(len(self.rows), len(self._table) * 5 // 8)
+
+    def widen(self, code_bits: int) -> None:
+        """Called when codes have become too large for the packed keys."""
+        if _packed_bits(self.arity, code_bits) != self._bits:
+            self._bits = _packed_bits(self.arity, code_bits)
+            self._hashed = 0
+            self._table = np.empty(0, np.uint64)
+
+    def reserve(self, extra: int) -> None:
+        """Makes room for that many new rows, in the rows and in the set."""
+        self._grow_rows(self.size + extra)
+        self.ensure_set(self.size + extra)
+
+    def ensure_set(self, rows: int = 0) -> None:
+        """Brings the set up to date, with room for `rows` rows."""
+        rows = max(rows, self.size)
+        if len(self._table) * 5 // 8 < rows or not len(self._table):
+            slots = 1 << max(9, (rows * 8 // 5).bit_length())
+            self._table = np.full(slots, EMPTY, np.uint64)
+            self._hashed = 0
+        if self._hashed < self.size:
+            _hash_rows(
+                self.rows, self._hashed, self.size, self._table, self.table_shift, self.table_mask, U64(self._bits)
+            )
+            self._hashed = self.size
+
+    def note_inserted(self, size: int) -> None:
+        """The join kernel has inserted rows by itself: there are `size` now, all in the set."""
+        self.size = size
+        self._hashed = size
+
+    def note_appended(self, size: int) -> None:
+        """The join kernel has appended rows without using the set."""
+        self.size = size
+
+    def _grow_rows(self, wanted: int) -> None:
+        if wanted > len(self.rows):
+            grown = np.empty((max(wanted, len(self.rows) * 2), self.arity), np.uint32)
+            grown[: self.size] = self.facts
+            self.rows = grown
+
+    # -- indexes -----------------------------------------------------------------------------------------------------
+
+    def range_index(self, columns: tuple[int, ...], universe: int) -> RangeIndex:
+        """A clustered index of all rows, for relations that do not change while it is used."""
+        index = self._ranges.get(columns)
+        if index is None or index.row_count != self.size:
+            index = self._ranges[columns] = RangeIndex(self.facts, columns, universe)
+        return index
+
+    def chain_index(self, columns: tuple[int, ...], universe: int) -> ChainIndex:
+        """An index that follows the relation as it grows."""
+        index = self._chains.get(columns)
+        if index is None:
+            index = self._chains[columns] = ChainIndex(columns, self.arity)
+        index.extend(self.rows, self.size, universe)
+        return index
+
+    @property
+    def nbytes(self) -> int:
+        ranges = sum(index.nbytes for index in self._ranges.values())
+        chains = sum(index.nbytes for index in self._chains.values())
+        return self._rows.nbytes + self._table.nbytes + ranges + chains
+
+    @property
+    def rows_address(self) -> int:
+        return address(self.rows)
+
+    @property
+    def table_address(self) -> int:
+        return address(self._table)
+
+
+def _packed_bits(arity: int, code_bits: int) -> int:
+    if arity <= 2:
+        return 32
+    bits = 64 // arity
+    return bits if code_bits < bits else 0
+
+
+@njit(inline="always")
+def _row_key(rows: Any, row: int, bits: Any) -> Any:
+    key = U64(0)
+    if bits == U64(0):
+        for column in range(rows.shape[1]):
+            key = hash_row(key, U64(rows[row, column]))
+    else:
+        for column in range(rows.shape[1]):
+            key = (key << bits) | U64(rows[row, column])
+    return key
+
+
+@njit(cache=True, nogil=True)
+def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: Any, bits: Any) -> int:
+    count, arity = new.shape[0], new.shape[1]
+    slots, places = U64(table.ctypes.data), U64(rows.ctypes.data)
+    flat = new.reshape(-1)
+    for row in range(count):
+        if row + _AHEAD < count:
+            prefetch_u64(slots, slot_of(_row_key(new, row + _AHEAD, bits), shift))
+        key = _row_key(new, row, bits)
+        if bits == U64(0):
+            is_new = insert_wide(slots, shift, mask, places, U64(arity), flat, U64(row * arity), key, U64(size))
+        else:
+            is_new = insert_key(slots, shift, mask, key)
+        if is_new:
+            for column in range(arity):
+                rows[size, column] = new[row, column]
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _hash_rows(rows: Any, start: int, stop: int, table: Any, shift: Any, mask: Any, bits: Any) -> None:
+    """Puts rows that are known to be distinct into the table."""
+    slots = U64(table.ctypes.data)
+    for row in range(start, stop):
+        if row + _AHEAD < stop:
+            prefetch_u64(slots, slot_of(_row_key(rows, row + _AHEAD, bits), shift))
+        key = _row_key(rows, row, bits)
+        slot = slot_of(key, shift)
+        while table[slot] != EMPTY:
+            slot = (slot + U64(1)) & mask
+        table[slot] = key if bits != U64(0) else ((key >> U64(32)) << U64(32)) | U64(row)
+
+
+@njit(cache=True, nogil=True)
+def _contains_rows(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, bits: Any) -> Any:
+    found = np.zeros(wanted.shape[0], np.bool_)
+    slots = U64(table.ctypes.data)
+    for row in range(wanted.shape[0]):
+        key = _row_key(wanted, row, bits)
+        if bits != U64(0):
+            found[row] = contains_key(slots, shift, mask, key)
+            continue
+        slot = slot_of(key, shift)
+        tag = (key >> U64(32)) << U64(32)
+        while table[slot] != EMPTY:
+            entry = table[slot]
+            if (entry >> U64(32)) << U64(32) == tag:
+                other = np.int64(entry & U64(0xFFFFFFFF))
+                same = True
+                for column in range(rows.shape[1]):
+                    if rows[other, column] != wanted[row, column]:
+                        same = False
+                        break
+                if same:
+                    found[row] = True
+                    break
+            slot = (slot + U64(1)) & mask
+    return found

@@ -1,0 +1,210 @@
+"""Runs rule plans: pipelines in the kernel, and between them whole columns of bindings for what kernels cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corollary.engines.embedded import join
+from corollary.engines.embedded.expressions import compute_column, holds_column
+from corollary.engines.embedded.pipeline import Pipeline, Rows
+from corollary.engines.embedded.relation import Codes, Relation
+from corollary.planning import Absence, Access, Compare, Compute, Operation, RulePlan, Use
+from corollary.program import Constant
+
+_CHUNK = 1 << 18
+_BUDGET = 20_000_000
+
+
+@dataclass
+class Work:
+    """What evaluation has cost so far; `check` is called now and then and may stop it by raising."""
+
+    instances: int = 0
+    check: Callable[[], None] = field(default=lambda: None)
+
+
+def run_plan(plan: RulePlan, rows: Rows, into: Relation, work: Work) -> None:
+    """Inserts every head that the plan derives into a relation."""
+    constants = _with_compared_constants(plan)
+    first = np.zeros(join.REGISTERS, np.uint32)
+    for constant, register in constants.items():
+        first[register] = rows.universe.encode(constant.value)
+    _Run(plan, rows, into, work, constants, first).segment(0, None, ())
+
+
+def _with_compared_constants(plan: RulePlan) -> dict[Constant, int]:
+    """Registers of all constants, with new ones for those that occur in comparisons only."""
+    constants = {constant: register for register, constant in plan.constants}
+    following = max([-1, *plan.registers.values(), *constants.values()]) + 1
+    for operation in plan.operations:
+        if isinstance(operation, Compare) and operation.is_simple:
+            for side in (operation.left, operation.right):
+                if isinstance(side, Constant) and side not in constants:
+                    constants[side] = following
+                    following += 1
+    return constants
+
+
+class _Run:
+    def __init__(
+        self,
+        plan: RulePlan,
+        rows: Rows,
+        into: Relation,
+        work: Work,
+        constants: dict[Constant, int],
+        registers: np.ndarray[Any, Any],
+    ) -> None:
+        self._plan = plan
+        self._rows = rows
+        self._into = into
+        self._work = work
+        self._constants = constants
+        self._first_registers = registers
+
+    def segment(self, position: int, buffer: Relation | None, bound: tuple[int, ...]) -> None:
+        """Runs the operations from `position` on, starting from the bindings in a buffer (registers `bound`)."""
+        pipeline = Pipeline(self._rows, self._plan.registers, self._constants)
+        if buffer is not None:
+            pipeline.scan(buffer, bound)
+        operations = self._plan.operations
+        now_bound = list(bound)
+        while position < len(operations) and not _needs_columns(operations[position]):
+            operation = operations[position]
+            if isinstance(operation, Access):
+                pipeline.access(operation)
+                now_bound += [column.register for column in operation.columns if column.use is Use.BIND]
+            elif isinstance(operation, Absence):
+                pipeline.absence(operation)
+            elif isinstance(operation, Compare):
+                pipeline.compare(operation)
+            position += 1
+        if pipeline.impossible:
+            return
+        if position == len(operations):
+            self._into_head(pipeline)
+            return
+        for columns in self._bindings(pipeline, tuple(now_bound)):
+            self._on_columns(position, columns)
+
+    def _into_head(self, pipeline: Pipeline) -> None:
+        into = self._into
+        into.reserve(join.BUFFER)
+        if into.arity == 0:
+            scratch = Relation(1)
+            for _ in self._kernel(pipeline, scratch, (0,), inserts=False, limit=join.BUFFER):
+                into.size = 1
+                return
+            into.size = max(into.size, min(1, scratch.size))
+            return
+        for _ in self._kernel(pipeline, into, self._plan.head_registers, inserts=True, limit=None):
+            into.reserve(max(into.size, join.BUFFER * 4))
+
+    def _bindings(self, pipeline: Pipeline, registers: tuple[int, ...]) -> Iterator[dict[int, Codes]]:
+        """The bindings that a pipeline finds, as columns by register, in pieces."""
+        buffer = Relation(max(1, len(registers)))
+        buffer._grow_rows(_CHUNK)
+        chosen = registers or (0,)
+        for _ in self._kernel(pipeline, buffer, chosen, inserts=False, limit=_CHUNK):
+            yield _columns(buffer, registers)
+            buffer.size = 0
+        if buffer.size:
+            yield _columns(buffer, registers)
+
+    def _kernel(
+        self, pipeline: Pipeline, into: Relation, registers: tuple[int, ...], *, inserts: bool, limit: int | None
+    ) -> Iterator[None]:
+        """Runs a pipeline to its end; yields whenever the relation it fills has to be emptied or has to grow."""
+        state = np.zeros(8, np.int64)
+        values = self._first_registers.copy()
+        current, end = np.zeros(join.MAX_LEVELS, np.uint64), np.zeros(join.MAX_LEVELS, np.uint64)
+        keys = np.zeros(join.BUFFER, np.uint64)
+        waiting = np.zeros(join.BUFFER * max(1, into.arity), np.uint32)
+        head_registers = np.array(registers, np.int64)
+        counted = 0
+        while True:
+            levels, tests, count = pipeline.encode()
+            head = _head_fields(into, inserts, limit)
+            state[join.S_SIZE] = into.size
+            status = join.run_pipeline(
+                levels, tests, head, head_registers, values, current, end, keys, waiting, state, count, _BUDGET
+            )
+            self._work.instances += int(state[join.S_INSTANCES]) - counted
+            counted = int(state[join.S_INSTANCES])
+            (into.note_inserted if inserts else into.note_appended)(int(state[join.S_SIZE]))
+            self._work.check()
+            if status == join.DONE:
+                return
+            if status == join.FULL:
+                yield
+
+    def _on_columns(self, position: int, columns: dict[int, Codes]) -> None:
+        """Runs computations and comparisons on whole columns, then the rest of the plan."""
+        operations, names = self._plan.operations, self._plan.registers
+        while position < len(operations) and _needs_columns(operations[position]):
+            operation = operations[position]
+            by_name = {name: columns[register] for name, register in names.items() if register in columns}
+            count = len(next(iter(columns.values()))) if columns else 1
+            if isinstance(operation, Compute):
+                codes, keep = compute_column(operation, by_name, count, self._rows.universe)
+                register = names[operation.variable]
+                if register in columns:
+                    keep = keep & (columns[register] == codes)
+                columns = {**columns, register: codes}
+            else:
+                assert isinstance(operation, Compare)
+                keep = holds_column(operation, by_name, count, self._rows.universe)
+            columns = {register: column[keep] for register, column in columns.items()}
+            if not keep.any():
+                return
+            position += 1
+        buffer = _as_buffer(columns)
+        if position < len(operations):
+            self.segment(position, buffer, tuple(columns))
+            return
+        heads = np.empty((buffer.size, self._into.arity), np.uint32)
+        for place, register in enumerate(self._plan.head_registers):
+            heads[:, place] = columns.get(register, self._first_registers[register])
+        self._work.instances += len(heads)
+        self._widen_if_needed()
+        self._into.insert(heads)
+
+    def _widen_if_needed(self) -> None:
+        self._into.widen(self._rows.universe.code_bits)
+
+
+def _needs_columns(operation: Operation) -> bool:
+    return isinstance(operation, Compute) or (isinstance(operation, Compare) and not operation.is_simple)
+
+
+def _columns(buffer: Relation, registers: tuple[int, ...]) -> dict[int, Codes]:
+    return {register: buffer.facts[:, place].copy() for place, register in enumerate(registers)}
+
+
+def _as_buffer(columns: dict[int, Codes]) -> Relation:
+    count = len(next(iter(columns.values()))) if columns else 1
+    buffer = Relation(len(columns))
+    rows = np.empty((count, len(columns)), np.uint32)
+    for place, column in enumerate(columns.values()):
+        rows[:, place] = column
+    buffer.rows, buffer.size = rows, count
+    return buffer
+
+
+def _head_fields(into: Relation, inserts: bool, limit: int | None) -> np.ndarray[Any, Any]:
+    head = np.zeros(8, np.int64)
+    head[join.H_ROWS], head[join.H_ARITY] = into.rows_address, into.arity
+    head[join.H_INSERTS] = int(inserts)
+    if inserts:
+        into.ensure_set(into.size + join.BUFFER)
+        head[join.H_TABLE], head[join.H_SHIFT] = into.table_address, int(into.table_shift)
+        head[join.H_MASK], head[join.H_BITS] = int(into.table_mask), into.bits
+        head[join.H_LIMIT] = into.room
+    else:
+        head[join.H_LIMIT] = limit or len(into.rows)
+        head[join.H_BITS] = 32
+    return head

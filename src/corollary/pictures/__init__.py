@@ -1,0 +1,6 @@
+"""Pictures of a program: the rule graph and the hyper-node graph as SVG, DOT, Mermaid or text."""
+
+from corollary.pictures.drawing import Form, draw
+from corollary.pictures.model import GraphName
+
+__all__ = ["Form", "GraphName", "draw"]

@@ -1,0 +1,191 @@
+"""A layered drawing (Sugiyama's method): sizes and edges go in, places and curves come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from corollary.pictures.layout.components import COMPONENT_GAP, Component, arrange, shelves, usual_width
+from corollary.pictures.layout.geometry import Curve, Rectangle, Size
+from corollary.pictures.layout.layering import Level
+from corollary.pictures.layout.orientation import backward_edges
+from corollary.pictures.layout.routing import STUB, Column, loop, loop_room, ports, route
+
+BAND_PADDING = 26.0
+_BAND_GAP = 10.0
+_SHELF_GAP = 28.0
+_BEND, _MAX_BEND, _BEND_PER_WIDTH = 34.0, 150.0, 0.07
+
+
+@dataclass(frozen=True)
+class Link:
+    """An edge of the drawing; `head` is the room for the arrow's head before the target."""
+
+    source: int
+    target: int
+    head: float = 0.0
+
+
+@dataclass(frozen=True)
+class Band:
+    """The layers of one stratum, from the left of the drawing to its right."""
+
+    stratum: int
+    top: float
+    bottom: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A rectangle for each box and a curve from source to target for each link, in their order; it begins at (0, 0)."""
+
+    boxes: tuple[Rectangle, ...]
+    curves: tuple[Curve, ...]
+    bands: tuple[Band, ...]
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """What all shelves share: `downward` has the ends of each link from top to bottom."""
+
+    sizes: Sequence[Size]
+    links: Sequence[Link]
+    downward: Mapping[int, tuple[int, int]]
+
+
+def lay_out(sizes: Sequence[Size], links: Sequence[Link], strata: Sequence[int]) -> Layout:
+    """Places boxes in layers, those of a lower stratum above those of a higher one, and draws the links between them.
+
+    A link may be part of a cycle, lead from a box to itself and occur several times, but not lead to a lower stratum.
+    """
+    backward = backward_edges(len(sizes), [(link.source, link.target) for link in links])
+    downward = {
+        number: (link.target, link.source) if number in backward else (link.source, link.target)
+        for number, link in enumerate(links)
+        if link.source != link.target
+    }
+    loops = [0] * len(sizes)
+    for link in links:
+        loops[link.source] += link.source == link.target
+    # A box with a loop is as much wider on its left, so that it stays in the middle of its place.
+    slots = [Size(size.width + 2 * loop_room(n), size.height) for size, n in zip(sizes, loops, strict=True)]
+    drawing = _Drawing(sizes, links, downward)
+    rows = shelves(arrange(slots, downward, strata), usual_width(slots))
+    width = max((_width(row) for row in rows), default=0.0)
+    boxes: dict[int, Rectangle] = {}
+    curves: dict[int, Curve] = {}
+    bands: list[Band] = []
+    y = 0.0
+    for row in rows:
+        shelf = _Shelf(drawing, row, (width - _width(row)) / 2, y)
+        boxes.update(shelf.boxes)
+        curves.update(shelf.curves())
+        bands.extend(shelf.bands())
+        y = bands[-1].bottom + _SHELF_GAP
+    curves.update(_loops(links, boxes))
+    height = bands[-1].bottom if bands else 0.0
+    in_order = tuple(boxes[index] for index in range(len(sizes)))
+    return Layout(in_order, tuple(curves[index] for index in range(len(links))), tuple(bands), width, height)
+
+
+def _width(shelf: Sequence[Component]) -> float:
+    return sum(component.width for component in shelf) + COMPONENT_GAP * (len(shelf) - 1)
+
+
+class _Shelf:
+    """Components next to each other, whose layers of one level are at one height."""
+
+    def __init__(self, drawing: _Drawing, components: Sequence[Component], left: float, top: float) -> None:
+        self._drawing = drawing
+        self._components = components
+        self._x: list[dict[int, float]] = []
+        for component in components:
+            self._x.append({vertex: left + x for vertex, x in component.x.items()})
+            left += component.width + COMPONENT_GAP
+        self._tops, self._heights = self._heights_from(top)
+        self.boxes = self._place_boxes()
+
+    def bands(self) -> list[Band]:
+        found: dict[int, Band] = {}
+        for level in sorted(self._tops):
+            top, bottom = self._tops[level] - BAND_PADDING, self._tops[level] + self._heights[level] + BAND_PADDING
+            known = found.get(level.stratum)
+            found[level.stratum] = Band(level.stratum, known.top if known else top, bottom)
+        return _evenly_apart(list(found.values()))
+
+    def curves(self) -> dict[int, Curve]:
+        """Each link's curve, from its source to its target."""
+        found: dict[int, Curve] = {}
+        for component, x in zip(self._components, self._x, strict=True):
+            layers = component.layers
+            level_of = {vertex: level for row, level in zip(layers.rows, layers.levels, strict=True) for vertex in row}
+            out, into = ports(self.boxes, layers.routes, x)
+            for number, way in layers.routes.items():
+                link, (upper, lower) = self._drawing.links[number], (self.boxes[way[0]], self.boxes[way[-1]])
+                turned = link.source == way[-1]
+                between = [Column(x[w], *self._extent(level_of[w])) for w in way[1:-1]]
+                curve = route(
+                    Column(out[number], upper.bottom, self._extent(level_of[way[0]])[1]),
+                    between,
+                    Column(into[number], self._extent(level_of[way[-1]])[0], lower.y),
+                    (link.head, 0.0) if turned else (0.0, link.head),
+                )
+                found[number] = curve.reversed() if turned else curve
+        return found
+
+    def _extent(self, level: Level) -> tuple[float, float]:
+        return self._tops[level], self._tops[level] + self._heights[level]
+
+    def _heights_from(self, top: float) -> tuple[dict[Level, float], dict[Level, float]]:
+        heights: dict[Level, float] = {}
+        bends: dict[Level, float] = {}
+        for component, x in zip(self._components, self._x, strict=True):
+            layers = component.layers
+            for row, level in zip(layers.rows, layers.levels, strict=True):
+                tall = [self._drawing.sizes[v].height for v in row if not layers.is_waypoint(v)]
+                heights[level] = max([heights.get(level, 0.0), *tall])
+                far = max((abs(x[v] - x[other]) for v in row for other in layers.down[v]), default=0.0)
+                bends[level] = max(bends.get(level, 0.0), min(_MAX_BEND, _BEND + far * _BEND_PER_WIDTH))
+        tops: dict[Level, float] = {}
+        y, previous = top + BAND_PADDING, None
+        for level in sorted(heights):
+            if previous is not None:
+                # A new stratum is a new band, with its own padding.
+                padding = 2 * BAND_PADDING + _BAND_GAP if previous.stratum != level.stratum else 0.0
+                y += max(bends[previous] + 2 * STUB, padding)
+            tops[level] = y
+            y, previous = y + heights[level], level
+        return tops, heights
+
+    def _place_boxes(self) -> dict[int, Rectangle]:
+        boxes: dict[int, Rectangle] = {}
+        for component, x in zip(self._components, self._x, strict=True):
+            layers = component.layers
+            for row, level in zip(layers.rows, layers.levels, strict=True):
+                for vertex in row:
+                    if not layers.is_waypoint(vertex):
+                        size = self._drawing.sizes[vertex]
+                        y = self._tops[level] + (self._heights[level] - size.height) / 2
+                        boxes[vertex] = Rectangle(x[vertex] - size.width / 2, y, size.width, size.height)
+        return boxes
+
+
+def _evenly_apart(bands: list[Band]) -> list[Band]:
+    """Bands that grow towards each other until only the usual gap is left between them."""
+    middles = [(above.bottom + below.top) / 2 for above, below in pairwise(bands)]
+    tops = [bands[0].top, *(middle + _BAND_GAP / 2 for middle in middles)]
+    bottoms = [*(middle - _BAND_GAP / 2 for middle in middles), bands[-1].bottom]
+    return [Band(band.stratum, top, end) for band, top, end in zip(bands, tops, bottoms, strict=True)]
+
+
+def _loops(links: Sequence[Link], boxes: Mapping[int, Rectangle]) -> dict[int, Curve]:
+    found: dict[int, Curve] = {}
+    seen: dict[int, int] = {}
+    for number, link in enumerate(links):
+        if link.source == link.target:
+            found[number] = loop(boxes[link.source], seen.get(link.source, 0), link.head)
+            seen[link.source] = seen.get(link.source, 0) + 1
+    return found

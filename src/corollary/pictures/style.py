@@ -1,0 +1,56 @@
+"""The look of the pictures: colours by kind of module, and how each kind of edge is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from corollary.analysis import Dependency, ModuleKind
+
+BACKGROUND = "#fdfcfa"
+BAND = "#f3f1ec"
+INK = "#1f2933"
+MUTED = "#616e7c"
+WARNING = "#b3261e"
+MONOSPACE = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
+SANS_SERIF = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', 'Liberation Sans', Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of a kind of module: of the heading and the chips, of the border, and of text on either."""
+
+    light: str
+    line: str
+    dark: str
+
+
+@dataclass(frozen=True)
+class EdgeStyle:
+    """How an edge looks, with shorter dashes inside a box, and what it says about its ends."""
+
+    colour: str
+    dashes: str
+    fine_dashes: str
+    meaning: str
+
+
+PALETTES = {
+    ModuleKind.NONRECURSIVE: Palette("#e9eef5", "#9fb3c8", "#334e68"),
+    ModuleKind.AGGREGATE: Palette("#fdf0d5", "#e0b354", "#7a4d05"),
+    ModuleKind.TRANSITIVE: Palette("#d9f3ee", "#5fbfae", "#0f5c50"),
+    ModuleKind.SYMMETRIC_TRANSITIVE: Palette("#e2f3da", "#85c26b", "#2c5f17"),
+    ModuleKind.LEFT_LINEAR: Palette("#dbf0fb", "#64b5dd", "#0b5479"),
+    ModuleKind.RIGHT_LINEAR: Palette("#e0e9ff", "#8aa6ee", "#2a469c"),
+    ModuleKind.RECURSIVE: Palette("#efe5fb", "#b494e0", "#583091"),
+}
+
+EDGES = {
+    Dependency.POSITIVE: EdgeStyle("#52606d", "", "", "used by"),
+    Dependency.NEGATIVE: EdgeStyle("#c8323f", "7 4", "3.5 2.5", "negated by"),
+    Dependency.AGGREGATE: EdgeStyle("#b26a00", "2 3.5", "0.5 3.5", "aggregated by"),
+}
+
+
+def kind_of(module: str) -> ModuleKind:
+    """The kind of a module by its name; of several modules in one hyper-node the first."""
+    return ModuleKind(module.partition("+")[0].removesuffix("-guarded"))

@@ -1,0 +1,43 @@
+"""From rules to plans: normal form, order of operations. Nothing here sees a tuple."""
+
+from corollary.planning.join_order import plan_rule
+from corollary.planning.normal_form import (
+    AggregateSource,
+    Compare,
+    Compute,
+    NormalBody,
+    NormalRule,
+    normalise,
+    normalise_query,
+)
+from corollary.planning.rule_plan import (
+    Absence,
+    Access,
+    Column,
+    NoStatistics,
+    Operation,
+    RulePlan,
+    Statistics,
+    Use,
+    Version,
+)
+
+__all__ = [
+    "Absence",
+    "Access",
+    "AggregateSource",
+    "Column",
+    "Compare",
+    "Compute",
+    "NoStatistics",
+    "NormalBody",
+    "NormalRule",
+    "Operation",
+    "RulePlan",
+    "Statistics",
+    "Use",
+    "Version",
+    "normalise",
+    "normalise_query",
+    "plan_rule",
+]

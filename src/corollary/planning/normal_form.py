@@ -1,0 +1,243 @@
+"""Rules in the one shape that plans are made of.
+
+Arguments of atoms are variables, constants or `_`; everything computed has a variable of its own; aggregates in heads and
+bodies are sources of rows like atoms. Which equality gives a variable its value is settled here, as the language says:
+atoms first, then the first equality in the text that can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeAlias
+
+from corollary.program import (
+    AggregateOperation,
+    AggregateTerm,
+    Aggregation,
+    Assignment,
+    Atom,
+    BodyElement,
+    Comparison,
+    Constant,
+    Negation,
+    Query,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+    element_variables,
+    variables_of,
+)
+
+
+@dataclass(frozen=True)
+class Compute:
+    """The variable is identical with the value of the expression; what has no value discards the instance.
+
+    Under negation (`total`) it must not: there, no value is a value that no fact has.
+    """
+
+    variable: str
+    expression: Term
+    total: bool = False
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        return frozenset(variable.name for variable in variables_of(self.expression))
+
+
+@dataclass(frozen=True)
+class Compare:
+    """A comparison whose variables have values by then; `negated` holds also where the comparison has no value."""
+
+    operator: str
+    left: Term
+    right: Term
+    negated: bool = False
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        return frozenset(variable.name for side in (self.left, self.right) for variable in variables_of(side))
+
+    @property
+    def is_simple(self) -> bool:
+        return all(isinstance(side, (Variable, Constant)) for side in (self.left, self.right))
+
+
+@dataclass(frozen=True)
+class AggregateSource:
+    """The rows (groups and results) of an aggregation."""
+
+    body: NormalBody
+    group_by: tuple[str, ...]
+    operations: tuple[AggregateOperation, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.group_by, *(operation.result.name for operation in self.operations))
+
+
+Source: TypeAlias = Atom | AggregateSource
+
+
+@dataclass(frozen=True)
+class NormalBody:
+    sources: tuple[Source, ...]
+    negated: tuple[Atom, ...]
+    computes: tuple[Compute, ...]
+    compares: tuple[Compare, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Every variable that has a value in an instance, in order of appearance."""
+        names: dict[str, None] = {}
+        for source in self.sources:
+            names.update(dict.fromkeys(source_variables(source)))
+        for compute in self.computes:
+            names.setdefault(compute.variable)
+        return tuple(names)
+
+
+@dataclass(frozen=True)
+class NormalRule:
+    name: str
+    head: Atom
+    body: NormalBody
+
+
+def source_variables(source: Source) -> tuple[str, ...]:
+    if isinstance(source, AggregateSource):
+        return source.columns
+    return tuple(argument.name for argument in source.arguments if isinstance(argument, Variable))
+
+
+def normalise(rule: Rule) -> NormalRule:
+    fresh = _Fresh()
+    if rule.has_head_aggregate:
+        return _with_head_aggregates(rule, fresh)
+    arguments, computes = _flat(rule.head.arguments, fresh)
+    body = _body(rule.body, fresh, computes)
+    return NormalRule(rule.name, Atom(rule.head.predicate, arguments), body)
+
+
+def normalise_query(query: Query) -> NormalRule:
+    """The query as a rule whose head holds the answer."""
+    return NormalRule("query", Atom("", query.variables), _body(query.body, _Fresh(), []))
+
+
+class _Fresh:
+    """Variables that no program text can contain."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def __call__(self) -> Variable:
+        return Variable(f" {next(self._numbers)}")
+
+
+def _flat(terms: tuple[Term, ...], fresh: _Fresh, total: bool = False) -> tuple[tuple[Term, ...], list[Compute]]:
+    """The terms with a variable for everything that has to be computed."""
+    flat: list[Term] = []
+    computes: list[Compute] = []
+    for term in terms:
+        if not isinstance(term, (Variable, Constant, Wildcard)):
+            variable = fresh()
+            computes.append(Compute(variable.name, term, total))
+            term = variable
+        flat.append(term)
+    return tuple(flat), computes
+
+
+def _with_head_aggregates(rule: Rule, fresh: _Fresh) -> NormalRule:
+    """`p(X, count(T)) :- body` as `p(X, N)` over the aggregation of the body on X."""
+    groups: list[Term] = []
+    operations: list[AggregateOperation] = []
+    head: list[Term] = []
+    computes: list[Compute] = []
+    for argument in rule.head.arguments:
+        if isinstance(argument, AggregateTerm):
+            (ranged,), computed = _flat((argument.argument,), fresh)
+            result: Term = fresh()
+            assert isinstance(result, Variable)
+            operations.append(AggregateOperation(argument.function, ranged, result, argument.distinct))
+        else:
+            (result,), computed = _flat((argument,), fresh)
+            groups.append(result)
+        head.append(result)
+        computes += computed
+    names = tuple(dict.fromkeys(group.name for group in groups if isinstance(group, Variable)))
+    source = AggregateSource(_body(rule.body, fresh, computes), names, tuple(operations))
+    return NormalRule(rule.name, Atom(rule.head.predicate, tuple(head)), NormalBody((source,), (), (), ()))
+
+
+def _body(elements: tuple[BodyElement, ...], fresh: _Fresh, head_computes: list[Compute]) -> NormalBody:
+    sources: list[Source] = []
+    negated: list[Atom] = []
+    waiting: list[Compute | Comparison | Assignment] = []
+    compares: list[Compare] = []
+    for element in elements:
+        match element:
+            case Atom():
+                arguments, computed = _flat(element.arguments, fresh)
+                sources.append(Atom(element.predicate, arguments))
+                waiting += computed
+            case Aggregation():
+                sources.append(_aggregate_source(element, fresh))
+            case Negation(element=Atom() as atom):
+                arguments, computed = _flat(atom.arguments, fresh, total=True)
+                negated.append(Atom(atom.predicate, arguments))
+                head_computes = [*head_computes, *computed]
+            case Negation(element=Comparison() as comparison):
+                compares.append(Compare(comparison.operator, comparison.left, comparison.right, negated=True))
+            case Comparison() | Assignment():
+                waiting.append(element)
+    computes, others = _settle(waiting, {name for source in sources for name in source_variables(source)})
+    return NormalBody(tuple(sources), tuple(negated), (*computes, *head_computes), (*others, *compares))
+
+
+def _aggregate_source(aggregation: Aggregation, fresh: _Fresh) -> AggregateSource:
+    computes: list[Compute] = []
+    operations: list[AggregateOperation] = []
+    for operation in aggregation.operations:
+        (ranged,), computed = _flat((operation.argument,), fresh)
+        operations.append(AggregateOperation(operation.function, ranged, operation.result, operation.distinct))
+        computes += computed
+    body = _body(aggregation.body, fresh, computes)
+    return AggregateSource(body, tuple(variable.name for variable in aggregation.group_by), tuple(operations))
+
+
+def _settle(waiting: list[Compute | Comparison | Assignment], bound: set[str]) -> tuple[list[Compute], list[Compare]]:
+    """Turns each equality that has to give a variable its value into a `Compute`, the others into comparisons."""
+    computes: list[Compute] = []
+    compares: list[Compare] = []
+    bound = set(bound)
+    while waiting:
+        position, compute = next(
+            ((number, found) for number, one in enumerate(waiting) if (found := _ready(one, bound)) is not None),
+            (0, None),
+        )
+        element = waiting.pop(position)
+        if isinstance(compute, Compute):
+            computes.append(compute)
+            bound.add(compute.variable)
+        elif isinstance(element, Comparison):
+            compares.append(Compare(element.operator, element.left, element.right))
+    return computes, compares
+
+
+def _ready(element: Compute | Comparison | Assignment, bound: set[str]) -> Compute | bool | None:
+    """How the element can run now: as this `Compute`, as a comparison (True), or not yet (None)."""
+    if isinstance(element, Assignment):
+        element = Compute(element.variable.name, element.expression)
+    if isinstance(element, Compute):
+        return element if element.inputs <= bound else None
+    missing = {variable.name for variable in element_variables(element)} - bound
+    if not missing:
+        return True
+    if element.operator == "=" and len(missing) == 1 and element.left != element.right:
+        for side, other in ((element.left, element.right), (element.right, element.left)):
+            if isinstance(side, Variable) and {side.name} == missing:
+                compute = Compute(side.name, other)
+                return compute if compute.inputs <= bound else None
+    return None
