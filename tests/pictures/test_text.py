@@ -67,7 +67,7 @@ stratum 1
 stratum 2
 
   r4: best(X, max(S)) :- score(X, S), draw(X).
-    needs r2, r5, r6 ══◆
+    needs r2, r6, r5 ══◆
     feeds ──▶ r5
 
   r5: score(X, S) :- best(X, S), lose(X).
@@ -83,8 +83,7 @@ def test_figure_1_lists_hyper_nodes_in_topological_order_with_their_rules_and_ed
 
 
 def test_the_rule_graph_lists_rules_with_what_each_needs_and_feeds() -> None:
-    lines = draw(analysed(NOT_STRATIFIED), graph="rules", form="text").splitlines()
-    assert [line for line in lines if line] == [line for line in RULES.splitlines() if line]
+    assert draw(analysed(NOT_STRATIFIED), graph="rules", form="text") == RULES
 
 
 def test_the_hyper_node_graph_leaves_out_the_edges_inside() -> None:

@@ -195,6 +195,8 @@ def _atom(node: Node) -> Atom:
     hint = "atoms are written p(X, a), comparisons X < 5"
     if isinstance(value, bool):
         hint = f"write {text}() for a predicate of that name"
+    elif node.kind == "arithmetic" and value == "%":
+        hint = "'%' starts a comment only at the start of a line: write // here"
     raise Mistake(catalogue.NOT_AN_ATOM, f"{shown} is not an atom or a comparison", node.span, hint)
 
 

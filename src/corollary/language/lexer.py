@@ -182,6 +182,9 @@ class Lexer:
         if first != "." and self._is_complete_prefix():
             return self._missing_stop()
         if self._expects_operand():
+            if first == "%":
+                self._misplaced_comment()
+                return None
             if not self._tokens:
                 if first == "@" and (match := _DIRECTIVE.match(text, at)):
                     return self._emit("DIRECTIVE", match.group(1), match.end())
@@ -393,6 +396,16 @@ class Lexer:
         if isinstance(iri, Iri):
             self.declare_prefix(str(name), iri.value)
         return Token("END", ".", span)
+
+    def _misplaced_comment(self) -> None:
+        """Nothing stands before this '%' that could be divided: the rest of the line was meant as a comment."""
+        message, span = (
+            "'%' starts a comment only at the start of a line",
+            self.source.span(self.position, self.position + 1),
+        )
+        self._report(catalogue.UNEXPECTED_CHARACTER, message, span, "write // here")
+        end = self.source.text.find("\n", self.position)
+        self.position = len(self.source.text) if end < 0 else end
 
     def _broken_iri(self) -> None:
         """Reports the character that an IRI cannot have and goes on behind the IRI."""

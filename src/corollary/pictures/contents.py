@@ -28,7 +28,7 @@ _PLAIN = ModuleKind.NONRECURSIVE.value
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """A rule in its box: its chip, its name and the lines of its text, which begin at `text_x`, `baseline` in the chip."""
+    """A rule in its box: its chip, its name, and the lines of its text; `text_x`, `baseline` is where they begin."""
 
     row: Row
     chip: Rectangle

@@ -13,9 +13,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Graphviz reads entities (&lt;) and escapes (\\N, \\l) in labels.
 _ESCAPES = str.maketrans({"&": "&amp;", "\\": "\\\\", '"': '\\"'})
 _LOOK = {
-    Dependency.POSITIVE: 'style=solid, arrowhead=normal',
-    Dependency.NEGATIVE: 'style=dashed, arrowhead=odot',
-    Dependency.AGGREGATE: 'style=dotted, penwidth=1.8, arrowhead=diamond',
+    Dependency.POSITIVE: "style=solid, arrowhead=normal",
+    Dependency.NEGATIVE: "style=dashed, arrowhead=odot",
+    Dependency.AGGREGATE: "style=dotted, penwidth=1.8, arrowhead=diamond",
 }
 
 
@@ -47,7 +47,7 @@ def quoted(*lines: str) -> str:
 def _cluster(number: int, box: Box) -> Iterator[str]:
     colours = style.PALETTES[style.kind_of(box.module)]
     yield f"  subgraph cluster_{number} {{"
-    yield f"    label={quoted(_caption(box))}; labeljust=l; fontname=\"Helvetica-Bold\"; fontsize=11;"
+    yield f'    label={quoted(_caption(box))}; labeljust=l; fontname="Helvetica-Bold"; fontsize=11;'
     yield f'    style="rounded,filled"; fillcolor="{colours.light}"; color="{colours.line}";'
     yield f'    fontcolor="{colours.dark}";'
     for position, row in enumerate(box.rows):

@@ -48,6 +48,4 @@ def _sample(kind: Dependency) -> str:
 
 def _swatch(kind: ModuleKind) -> str:
     colours = style.PALETTES[kind]
-    return element(
-        "rect", y=-_SWATCH / 2, width=_SWATCH, height=_SWATCH, rx=4, fill=colours.light, stroke=colours.line
-    )
+    return element("rect", y=-_SWATCH / 2, width=_SWATCH, height=_SWATCH, rx=4, fill=colours.light, stroke=colours.line)

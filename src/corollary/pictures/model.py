@@ -156,10 +156,10 @@ def _edges(graph: RuleGraph, names: Sequence[str], found: list[tuple[int, int, D
 
 
 def _hyper_edges(graph: RuleGraph) -> Iterator[Edge]:
-    index = {node: position for position, node in enumerate(graph.hyper_nodes)}
+    home = _homes(graph)
     reasons: dict[tuple[int, int, Dependency], list[tuple[str, str]]] = {}
     for source, target, kind in _rule_edges(graph, graph.rules):
-        start, end = index[graph.node_of[source]], index[graph.node_of[target]]
+        start, end = home[source], home[target]
         if start != end:
             reasons.setdefault((start, end, kind), []).append((source, target))
     for start, end, kind in sorted(reasons, key=_edge_order):
@@ -187,10 +187,15 @@ def _edge_order(edge: tuple[int, int, Dependency]) -> tuple[int, int, int]:
 
 
 def _is_stratified(graph: RuleGraph) -> bool:
+    home = _homes(graph)
     return not any(
-        kind.is_strict and graph.node_of[source] == graph.node_of[target]
-        for source, target, kind in _rule_edges(graph, graph.rules)
+        kind.is_strict and home[source] == home[target] for source, target, kind in _rule_edges(graph, graph.rules)
     )
+
+
+def _homes(graph: RuleGraph) -> dict[str, int]:
+    """The position of each rule's hyper-node."""
+    return {name: position for position, node in enumerate(graph.hyper_nodes) for name in node.rules}
 
 
 def _counted(count: int, one: str, many: str) -> str:

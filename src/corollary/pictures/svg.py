@@ -30,6 +30,7 @@ _TITLE_SIZE, _SUMMARY_SIZE = 20.0, 13.0
 _HEADER = 64.0
 _MIN_WIDTH = 420.0
 _MAX_TITLE = 60
+_LABEL_AT_MOST = 300.0
 _EMPTY = "This program has no rules."
 _CSS = ".edge:hover path{stroke-width:3.2}.rule:hover rect{stroke-opacity:1}"
 
@@ -77,8 +78,14 @@ def svg(drawing: Drawing) -> str:
     ]
     size = {"width": number(width), "height": number(height), "viewBox": f"0 0 {number(width)} {number(height)}"}
     root = element(
-        "svg", "\n", *(f"{part}\n" for part in parts), xmlns="http://www.w3.org/2000/svg", **size,
-        role="img", font_family=style.SANS_SERIF, fill=style.INK,
+        "svg",
+        "\n",
+        *(f"{part}\n" for part in parts),
+        xmlns="http://www.w3.org/2000/svg",
+        **size,
+        role="img",
+        font_family=style.SANS_SERIF,
+        fill=style.INK,
     )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{root}\n'
 
@@ -107,9 +114,7 @@ def _header(title: str, picture: Picture) -> str:
 
 def _empty(width: float, height: float) -> list[str]:
     frame = element("rect", width=width, height=height, rx=12, fill=style.BAND)
-    words = element(
-        "text", _EMPTY, x=width / 2, y=height / 2 + 5, text_anchor="middle", font_size=15, fill=style.MUTED
-    )
+    words = element("text", _EMPTY, x=width / 2, y=height / 2 + 5, text_anchor="middle", font_size=15, fill=style.MUTED)
     return [frame, words]
 
 
@@ -126,10 +131,19 @@ def _body(drawing: Drawing, width: float, left: float) -> list[str]:
 
 def _band(band: Band, width: float) -> str:
     height = band.bottom - band.top
-    middle = band.top + height / 2
+    # In a band taller than a screen the label stays where the reader begins.
+    middle = band.top + min(height / 2, _LABEL_AT_MOST)
     label = element(
-        "text", f"stratum {band.stratum}", x=0, y=0, transform=f"translate(19 {number(middle)}) rotate(-90)",
-        text_anchor="middle", font_size=11, font_weight="600", letter_spacing="0.6", fill=style.MUTED,
+        "text",
+        f"stratum {band.stratum}",
+        x=0,
+        y=0,
+        transform=f"translate(19 {number(middle)}) rotate(-90)",
+        text_anchor="middle",
+        font_size=11,
+        font_weight="600",
+        letter_spacing="0.6",
+        fill=style.MUTED,
     )
     return element("rect", y=band.top, width=width, height=height, rx=14, fill=style.BAND) + label
 
@@ -189,9 +203,7 @@ def _row(placed: PlacedRow, colours: style.Palette, *, plain: bool) -> str:
     fill = {"fill": "none"} if plain else {"fill": colours.light, "fill_opacity": "0.45"}
     frame = element("rect", width=chip.width, height=chip.height, rx=5, **fill, stroke=colours.line, stroke_opacity=0)
     name = element("text", escaped(placed.name), x=7, y=placed.baseline, font_weight="700", fill=colours.dark)
-    lines = [
-        element("text", escaped(line), x=x, y=y, **{"xml:space": "preserve"}) for x, y, line in placed.lines_at()
-    ]
+    lines = [element("text", escaped(line), x=x, y=y, **{"xml:space": "preserve"}) for x, y, line in placed.lines_at()]
     title = element("title", escaped(f"{placed.row.name}: {placed.row.text}"))
     at = f"translate({number(chip.x)} {number(chip.y)})"
     font = {"font_family": style.MONOSPACE, "font_size": number(RULE_SIZE)}

@@ -28,7 +28,8 @@ def pays(left: Codes, right: Codes, universe: int) -> bool:
     middle = min(len(right), universe)
     word_operations = len(left) * (columns / 64)
     fits = middle * columns / 8 < _MAX_BYTES and min(len(left), universe) * columns / 8 < _MAX_BYTES
-    return fits and instance_count(left, right, universe) > 4 * word_operations
+    # An instance costs some 20 ns and a word of bits less than one.
+    return fits and instance_count(left, right, universe) > word_operations / 8
 
 
 def join(left: Codes, right: Codes, universe: int) -> Codes:

@@ -27,7 +27,7 @@ from corollary.engines.embedded.hashing import (
     insert_wide,
     slot_of,
 )
-from corollary.engines.embedded.memory import load_f64, load_u8, load_u32, prefetch_u64, store_u32
+from corollary.engines.embedded.memory import load_f64, load_u8, load_u32, prefetch_u64, store_u32, store_u64
 
 # A level: LEVEL fields, then its actions (column, kind, register), then its key registers.
 LEVEL_SIZE = 320
@@ -131,7 +131,7 @@ def _is_member(tests: Any, t: int, registers: Any) -> Any:
         return contains_wide(table, shift, mask, U64(tests[t + T_ROWS]), registers, tests, t + T_KEY_AT, count)
     key = U64(0)
     for i in range(count):
-        key = (key << bits) | U64(registers[tests[t + T_KEY_AT + i]])
+        key |= U64(registers[tests[t + T_KEY_AT + i]]) << (bits * U64(i))
     return contains_key(table, shift, mask, key)
 
 
@@ -193,21 +193,27 @@ def _accept(levels: Any, base: int, row: Any, registers: Any) -> bool:
 def _flush(head: Any, keys: Any, waiting: Any, count: int, size: Any) -> Any:
     """Inserts the buffered heads; gives the new size of the relation."""
     rows, arity = U64(head[H_ROWS]), U64(head[H_ARITY])
-    table, shift, mask = U64(head[H_TABLE]), U64(head[H_SHIFT]), U64(head[H_MASK])
-    wide, inserts = head[H_BITS] == 0, head[H_INSERTS] == 1
-    for i in range(count):
-        at = U64(i) * arity
-        if not inserts:
-            is_new = True
-        elif wide:
-            is_new = insert_wide(table, shift, mask, rows, arity, waiting, at, keys[i], size)
-        else:
-            is_new = insert_key(table, shift, mask, keys[i])
-        if is_new:
-            target = size * arity
-            for column in range(arity):
-                store_u32(rows, target + U64(column), waiting[at + U64(column)])
-            size += U64(1)
+    table, shift, mask, bits = U64(head[H_TABLE]), U64(head[H_SHIFT]), U64(head[H_MASK]), U64(head[H_BITS])
+    if bits == U64(0):
+        for i in range(count):
+            at = U64(i) * arity
+            if insert_wide(table, shift, mask, rows, arity, waiting, at, keys[i], size):
+                for column in range(arity):
+                    store_u32(rows, size * arity + U64(column), waiting[at + U64(column)])
+                size += U64(1)
+    elif arity == U64(2):
+        for i in range(count):
+            if insert_key(table, shift, mask, keys[i]):
+                store_u64(rows, size, keys[i])  # a packed pair is what its row looks like in memory
+                size += U64(1)
+    else:
+        field = (U64(1) << bits) - U64(1)
+        for i in range(count):
+            if insert_key(table, shift, mask, keys[i]):
+                for column in range(arity):
+                    value = (keys[i] >> (bits * U64(column))) & field
+                    store_u32(rows, size * arity + U64(column), np.uint32(value))
+                size += U64(1)
     return size
 
 
@@ -231,8 +237,9 @@ def run_pipeline(
     depth, buffered = state[S_DEPTH], state[S_BUFFERED]
     size, instances = U64(state[S_SIZE]), U64(0)
     arity, bits = head[H_ARITY], U64(head[H_BITS])
-    table, shift = U64(head[H_TABLE]), U64(head[H_SHIFT])
-    limit, inserts = U64(head[H_LIMIT]), head[H_INSERTS] == 1
+    rows, table, shift = U64(head[H_ROWS]), U64(head[H_TABLE]), U64(head[H_SHIFT])
+    limit, inserts, is_pair = U64(head[H_LIMIT]), head[H_INSERTS] == 1, head[H_ARITY] == 2 and head[H_BITS] == 32
+    first_register, second_register = head_registers[0], head_registers[arity - 1]
     status = DONE
     if state[S_STARTED] == 0:
         state[S_STARTED] = 1
@@ -240,63 +247,76 @@ def run_pipeline(
     if buffered == BUFFER:  # stopped with a full buffer: there is room now
         size = _flush(head, keys, waiting, buffered, size)
         buffered = 0
-    while depth >= 0:
+    while depth >= 0 and status == DONE:
         base = depth * LEVEL_SIZE
+        is_chain = levels[base + L_OP] == CHAIN
+        following = U64(levels[base + L_NEXT])
+        first_test, last_test = levels[base + L_FIRST_TEST], levels[base + L_LAST_TEST]
         row = current[depth]
-        if levels[base + L_OP] == CHAIN:
-            if row == U64(NONE):
-                depth -= 1
-                continue
-            current[depth] = U64(load_u32(U64(levels[base + L_NEXT]), row))
-        else:
-            if row >= end[depth]:
-                depth -= 1
-                continue
-            current[depth] = row + U64(1)
-        if not _accept(levels, base, row, registers):
-            continue
-        if not _passes(tests, levels[base + L_FIRST_TEST], levels[base + L_LAST_TEST], registers):
-            continue
+        stop = U64(NONE) if is_chain else end[depth]
         if depth < last:
-            depth += 1
-            _enter(levels, depth, registers, current, end)
+            if row == stop:
+                depth -= 1
+                continue
+            current[depth] = U64(load_u32(following, row)) if is_chain else row + U64(1)
+            if _accept(levels, base, row, registers) and _passes(tests, first_test, last_test, registers):
+                depth += 1
+                _enter(levels, depth, registers, current, end)
             continue
-        instances += U64(1)
-        at = buffered * arity
-        key = U64(0)
-        if bits == U64(0):
-            for column in range(arity):
-                value = registers[head_registers[column]]
-                waiting[at + column] = value
-                key = hash_row(key, U64(value))
-        else:
-            for column in range(arity):
-                value = registers[head_registers[column]]
-                waiting[at + column] = value
-                key = (key << bits) | U64(value)
-        if inserts:
+        # The innermost level is a loop of its own: this is where the time goes.
+        source, source_arity = U64(levels[base + L_ROWS]), U64(levels[base + L_ARITY])
+        actions, column, target = levels[base + L_ACTIONS], U64(levels[base + L_ACTION_AT]), levels[base + L_ACTION_AT + 2]
+        binds_one = actions == 1 and levels[base + L_ACTION_AT + 1] == BIND
+        has_tests = first_test < last_test
+        while row != stop:
+            this = row
+            row = U64(load_u32(following, row)) if is_chain else row + U64(1)
+            if binds_one:
+                registers[target] = load_u32(source, this * source_arity + column)
+            elif not _accept(levels, base, this, registers):
+                continue
+            if has_tests and not _passes(tests, first_test, last_test, registers):
+                continue
+            if not inserts:
+                if size == limit:  # come back to this row when there is room
+                    row = this
+                    status = FULL
+                    break
+                instances += U64(1)
+                for c in range(arity):
+                    store_u32(rows, size * U64(arity) + U64(c), registers[head_registers[c]])
+                size += U64(1)
+                continue
+            instances += U64(1)
+            key = U64(0)
+            if is_pair:
+                key = U64(registers[first_register]) | (U64(registers[second_register]) << U64(32))
+            elif bits == U64(0):
+                for c in range(arity):
+                    value = registers[head_registers[c]]
+                    waiting[buffered * arity + c] = value
+                    key = hash_row(key, U64(value))
+            else:
+                for c in range(arity):
+                    key |= U64(registers[head_registers[c]]) << (bits * U64(c))
             prefetch_u64(table, slot_of(key, shift))
-        keys[buffered] = key
-        buffered += 1
-        if buffered == BUFFER:
-            if size + U64(BUFFER) > limit:
-                status = FULL
-                break
-            size = _flush(head, keys, waiting, buffered, size)
-            buffered = 0
-            if instances > U64(budget):
-                status = YIELDED
-                break
+            keys[buffered] = key
+            buffered += 1
+            if buffered == BUFFER:
+                if size + U64(BUFFER) > limit:
+                    status = FULL
+                    break
+                size = _flush(head, keys, waiting, buffered, size)
+                buffered = 0
+                if instances > U64(budget):
+                    status = YIELDED
+                    break
+        current[depth] = row
+        if status == DONE:
+            depth -= 1
     if status == DONE and buffered > 0:
         if size + U64(buffered) > limit:
             status = FULL
-            # Come back with the pipeline at its end: only the buffer is left.
-            if buffered < BUFFER:
-                state[S_BUFFERED] = buffered
-                state[S_DEPTH] = -1
-                state[S_SIZE] = np.int64(size)
-                state[S_INSTANCES] += np.int64(instances)
-                return FULL
         else:
             size = _flush(head, keys, waiting, buffered, size)
             buffered = 0

@@ -150,7 +150,7 @@ class Relation:
     @property
     def room(self) -> int:
         """The number of rows up to which nothing has to grow."""
-        return min(len(self.rows), len(self._table) * 5 // 8)
+        return min(len(self.rows), len(self._table) * 7 // 10)
 
     def widen(self, code_bits: int) -> None:
         """Called when codes have become too large for the packed keys."""
@@ -167,8 +167,8 @@ class Relation:
     def ensure_set(self, rows: int = 0) -> None:
         """Brings the set up to date, with room for `rows` rows."""
         rows = max(rows, self.size)
-        if len(self._table) * 5 // 8 < rows or not len(self._table):
-            slots = 1 << max(9, (rows * 8 // 5).bit_length())
+        if len(self._table) * 7 // 10 < rows or not len(self._table):
+            slots = 1 << max(9, (rows * 10 // 7).bit_length())
             self._table = np.full(slots, EMPTY, np.uint64)
             self._hashed = 0
         if self._hashed < self.size:
@@ -176,6 +176,10 @@ class Relation:
                 self.rows, self._hashed, self.size, self._table, self.table_shift, self.table_mask, U64(self._bits)
             )
             self._hashed = self.size
+
+    def make_room(self, extra: int) -> None:
+        """Makes room for at least that many more rows, without the set."""
+        self._grow_rows(self.size + max(extra, 64))
 
     def note_inserted(self, size: int) -> None:
         """The join kernel has inserted rows by itself: there are `size` now, all in the set."""
@@ -239,7 +243,7 @@ def _row_key(rows: Any, row: int, bits: Any) -> Any:
             key = hash_row(key, U64(rows[row, column]))
     else:
         for column in range(rows.shape[1]):
-            key = (key << bits) | U64(rows[row, column])
+            key |= U64(rows[row, column]) << (bits * U64(column))
     return key
 
 

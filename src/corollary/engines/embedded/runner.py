@@ -29,6 +29,9 @@ class Work:
 
 def run_plan(plan: RulePlan, rows: Rows, into: Relation, work: Work) -> None:
     """Inserts every head that the plan derives into a relation."""
+    if _is_projection(plan):
+        _project(plan, rows, into, work)
+        return
     constants = _with_compared_constants(plan)
     first = np.zeros(join.REGISTERS, np.uint32)
     for constant, register in constants.items():
@@ -93,7 +96,6 @@ class _Run:
 
     def _into_head(self, pipeline: Pipeline) -> None:
         into = self._into
-        into.reserve(join.BUFFER)
         if into.arity == 0:
             scratch = Relation(1)
             for _ in self._kernel(pipeline, scratch, (0,), inserts=False, limit=join.BUFFER):
@@ -101,13 +103,17 @@ class _Run:
                 return
             into.size = max(into.size, min(1, scratch.size))
             return
+        if into.size == 0 and _gives_distinct_heads(self._plan):
+            for _ in self._kernel(pipeline, into, self._plan.head_registers, inserts=False, limit=None):
+                into.make_room(into.size)
+            return
         for _ in self._kernel(pipeline, into, self._plan.head_registers, inserts=True, limit=None):
             into.reserve(max(into.size, join.BUFFER * 4))
 
     def _bindings(self, pipeline: Pipeline, registers: tuple[int, ...]) -> Iterator[dict[int, Codes]]:
         """The bindings that a pipeline finds, as columns by register, in pieces."""
         buffer = Relation(max(1, len(registers)))
-        buffer._grow_rows(_CHUNK)
+        buffer.make_room(_CHUNK)
         chosen = registers or (0,)
         for _ in self._kernel(pipeline, buffer, chosen, inserts=False, limit=_CHUNK):
             yield _columns(buffer, registers)
@@ -175,6 +181,55 @@ class _Run:
 
     def _widen_if_needed(self) -> None:
         self._into.widen(self._rows.universe.code_bits)
+
+
+def _gives_distinct_heads(plan: RulePlan) -> bool:
+    """Whether two instances never have the same head: every value that an access brings is in it."""
+    head = set(plan.head_registers)
+    accesses = [operation for operation in plan.operations if isinstance(operation, Access) and not operation.exists]
+    columns = [column for access in accesses for column in access.columns]
+    return all(column.use is not Use.SKIP and (column.use is not Use.BIND or column.register in head) for column in columns)
+
+
+def _is_projection(plan: RulePlan) -> bool:
+    """`p(X, 1, Y) :- q(Y, _, X)`: one relation, its columns in another order, nothing to look up or to test."""
+    match plan.operations:
+        case (Access() as access,):
+            return len(plan.head_registers) > 0 and all(
+                column.use in (Use.BIND, Use.SKIP) for column in access.columns
+            )
+        case _:
+            return False
+
+
+def _project(plan: RulePlan, rows: Rows, into: Relation, work: Work) -> None:
+    (access,) = plan.operations
+    assert isinstance(access, Access)
+    relation = rows.relation(access.source)
+    low, high = rows.row_range(access.source, access.version)
+    places = {column.register: place for place, column in enumerate(access.columns) if column.use is Use.BIND}
+    constants = dict(plan.constants)
+    source = relation.rows[low:high]
+    heads = np.empty((high - low, into.arity), np.uint32)
+    for place, register in enumerate(plan.head_registers):
+        if register in places:
+            heads[:, place] = source[:, places[register]]
+        else:
+            heads[:, place] = rows.universe.encode(constants[register].value)
+    work.instances += len(heads)
+    if into.arity == 1 and len(heads) > 1000:
+        heads = _distinct_codes(heads[:, 0], rows.universe.size)
+    if into.size == 0 and _gives_distinct_heads(plan):
+        into.append_distinct(heads)
+    else:
+        into.insert(heads)
+    work.check()
+
+
+def _distinct_codes(column: Codes, universe: int) -> Codes:
+    seen = np.zeros(universe, np.bool_)
+    seen[column] = True
+    return np.flatnonzero(seen).astype(np.uint32)[:, None]
 
 
 def _needs_columns(operation: Operation) -> bool:
