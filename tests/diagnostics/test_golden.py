@@ -33,7 +33,7 @@ def run() -> None:
 
 
 def run_with_a_limit() -> None:
-    evaluate(parse_program(read_source(PROGRAM)), max_facts=1000)
+    evaluate(parse_program(read_source(PROGRAM)), max_facts=100)
 
 
 def check_a_long_line() -> tuple[Diagnostic, ...]:

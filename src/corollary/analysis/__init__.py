@@ -1,6 +1,7 @@
 """Program analysis: safety, dependencies, hyper-nodes, stratification, modules, and what rule changes do to them."""
 
 from corollary.analysis.analysis import Analysis, analyse, analyse_texts, checked
+from corollary.analysis.evaluable import check_evaluable
 from corollary.analysis.modules import Module, ModuleKind, module_name, modules_of
 from corollary.analysis.predicates import PredicateInfo, predicates_of
 from corollary.analysis.rule_change import RuleChange, delete_rules, insert_rules
@@ -19,6 +20,7 @@ __all__ = [
     "RuleGraph",
     "analyse",
     "analyse_texts",
+    "check_evaluable",
     "check_query_safety",
     "check_rule_safety",
     "check_stratification",

@@ -18,6 +18,7 @@ from corollary.program import (
     all_terms_of,
     find_function,
     subterms,
+    variables_of,
     without_names,
 )
 
@@ -40,13 +41,23 @@ def _rule_terms(rule: Rule) -> Iterator[Term]:
 def _single_occurrences(rule: Rule) -> Iterator[Diagnostic]:
     variables = [part for term in _rule_terms(rule) for part in subterms(term) if isinstance(part, Variable)]
     counts = Counter(variable.name for variable in variables)
+    counted = set(map(id, _aggregated_variables(rule)))
     for variable in variables if rule.body else ():
         if counts[variable.name] == 1 and not variable.name.startswith("_"):
             message = f"variable {variable.name} occurs only once in rule {rule.name}"
             hint = "write _ for a value that does not matter"
+            if id(variable) in counted:
+                hint = f"if it is meant to tell equal values apart, write _{variable.name}; _ would not"
             if variable.name in ("True", "False"):
                 hint = f"the boolean is written {variable.name.lower()}"
             yield Diagnostic(catalogue.SINGLE_OCCURRENCE, message, variable.span, hint)
+
+
+def _aggregated_variables(rule: Rule) -> Iterator[Variable]:
+    """The variables of bodies that an aggregate ranges over: there a name tells bindings apart, and `_` does not."""
+    for element in rule.body:
+        if rule.has_head_aggregate or isinstance(element, Aggregation):
+            yield from (variable for term in all_terms_of(element) for variable in variables_of(term))
 
 
 def _nearly_builtin(program: Program) -> Iterator[Diagnostic]:

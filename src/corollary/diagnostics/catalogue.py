@@ -74,6 +74,14 @@ LIMIT_REACHED = _kind("E302", "a limit on facts or rounds was reached")
 
 # Data
 BAD_ROW = _kind("E401", "facts that do not fit their predicate")
+UNREADABLE_DATA = _kind("E402", "a data file that cannot be read")
+UNKNOWN_FORMAT = _kind("E403", "a data file whose ending names no format")
+BROKEN_DATA = _kind("E404", "a data file that is damaged")
+BAD_OPTION = _kind("E405", "an option for a data file that makes no sense")
+REJECTED_ROWS = _kind("E406", "rows that were rejected, where none may be")
+UNWRITABLE_FILE = _kind("E407", "a file that cannot be written")
+UNWRITABLE_FACTS = _kind("E408", "facts that a format cannot hold")
+MISSING_PACKAGE = _kind("E409", "a format that needs a package which is not installed")
 
 # Doubts
 EMPTY_PROGRAM = _kind("W101", "a program without a single clause")

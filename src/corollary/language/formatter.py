@@ -63,7 +63,7 @@ def _trailing(waiting: Sequence[Comment], span: Span, following: Span | None) ->
 
 def _indented(comment: Comment) -> Iterator[str]:
     # A '#' or '%' comment is one only at the start of a line, and there every line of a block comment keeps its own indent.
-    yield from comment.text.split("\n")
+    yield from (line.rstrip() for line in comment.text.split("\n"))
 
 
 def _blank(last_line: int | None, span: Span) -> Iterator[str]:

@@ -23,8 +23,9 @@ MAX_CLAUSE_TOKENS = 100_000
 MAX_DEPTH = 200
 MAX_ERRORS = 50
 
-IRI = r'<(?:[^\x00-\x20<>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'
-STRING = r'"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'"
+_IRI_PART = r'[^\x00-\x20<>"{}|^`\\]*'
+IRI = rf"<{_IRI_PART}(?:(?:\\u[0-9A-Fa-f]{{4}}|\\U[0-9A-Fa-f]{{8}}){_IRI_PART})*>"
+STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"' + r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
 NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 LOCAL = r"\w(?:[\w.%-]*[\w%-])?"
 LANGUAGE = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
@@ -36,6 +37,7 @@ _IRI_PREFIX = re.compile(IRI.removesuffix(">"))
 _STRING = re.compile(STRING)
 _NUMBER = re.compile(NUMBER)
 _WORD = re.compile(r"[^\W\d_]\w*")
+_WORD_CHARACTERS = re.compile(r"\w+")
 _UNDERSCORED = re.compile(r"_\w*")
 _QUESTION_VARIABLE = re.compile(r"\?(\w+)")
 # Bounded, because they are tried at many places: what is longer is neither a prefix nor the name of a rule.
@@ -288,7 +290,7 @@ class Lexer:
             self._report(catalogue.TOO_LONG, message, span)
             self.position = end
             return Token("CONSTANT", 0, span)
-        if (word := _WORD.match(self.source.text, end)) is not None:
+        if (word := _WORD_CHARACTERS.match(self.source.text, end)) is not None:
             self._unexpected(f"'{lexeme}{word.group()[:20]}' is neither a number nor a name", word.end())
             return None
         return self._emit("CONSTANT", number_value(lexeme), end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,14 +44,17 @@ def parse_program(text: str | Source) -> Program:
     return parsed.program
 
 
-def parse_query(text: str) -> Query:
-    """A query as people type it: `path(1, X)`, with or without `?-` and full stop."""
+def parse_query(text: str, prefixes: Mapping[str, str] | None = None) -> Query:
+    """A query as people type it: `path(1, X)`, with or without `?-` and full stop; `prefixes` are known in it."""
     stripped = text.strip()
     if not stripped.startswith("?-"):
         stripped = f"?- {stripped}"
     if not stripped.endswith("."):
         stripped += "."
-    program = parse_program(Source(stripped, "<query>"))
+    parsed = parse(Source(stripped, "<query>"), prefixes=prefixes)
+    if parsed.errors:
+        raise ProgramError(parsed.diagnostics)
+    program = parsed.program
     if len(program.statements) != 1 or not program.queries:
         span = program.statements[-1].span if program.statements else None
         raise ProgramError([Diagnostic(catalogue.UNEXPECTED_TOKEN, "this is more than one query", span)])
@@ -80,10 +83,13 @@ def decode_source(data: bytes, name: str) -> Source:
         raise ProgramError([Diagnostic(catalogue.INVALID_UTF8, message, span, hint)]) from None
 
 
-def parse(text: str | Source, *, join_facts: bool = True) -> Parsed:
-    """Reads as much of a text as can be read. `join_facts=False` keeps one statement per fact, as a formatter needs it."""
+def parse(text: str | Source, *, join_facts: bool = True, prefixes: Mapping[str, str] | None = None) -> Parsed:
+    """Reads as much of a text as can be read. `join_facts=False` keeps one statement per fact, as a formatter needs it.
+
+    `prefixes` were declared before the text begins, by the program that it is to be understood with.
+    """
     with _no_garbage_collection():
-        return _Parser(text if isinstance(text, Source) else Source(text)).parse(join_facts)
+        return _Parser(text if isinstance(text, Source) else Source(text), prefixes or {}).parse(join_facts)
 
 
 @contextmanager
@@ -99,9 +105,11 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 class _Parser:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, prefixes: Mapping[str, str]) -> None:
         self._source = source
         self._lexer = Lexer(source)
+        for name, iri in prefixes.items():
+            self._lexer.declare_prefix(name, iri)
         self._facts = FactReader(source, self._lexer.prefixes)
         self._statements: list[Statement] = []
         self._doubted_names: set[Value] = set()

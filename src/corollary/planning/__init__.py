@@ -1,6 +1,7 @@
 """From rules to plans: normal form, order of operations. Nothing here sees a tuple."""
 
 from corollary.planning.join_order import plan_rule
+from corollary.planning.linearise import linearise
 from corollary.planning.normal_form import (
     AggregateSource,
     Compare,
@@ -37,6 +38,7 @@ __all__ = [
     "Statistics",
     "Use",
     "Version",
+    "linearise",
     "normalise",
     "normalise_query",
     "plan_rule",

@@ -53,7 +53,7 @@ def compare(symbol: str, left: Value, right: Value) -> bool:
     if symbol in ("=", "!="):
         return equal(left, right) is (symbol == "=")
     if is_number(left) and is_number(right):
-        return _ORDER[symbol](left, right)
+        return left == left and right == right and _ORDER[symbol](left, right)  # NaN is in no order
     if type(left) is type(right) and isinstance(left, (str, bool, Iri)):
         return _ORDER[symbol](left, right)
     raise EvaluationError(f"'{symbol}' cannot compare these values")

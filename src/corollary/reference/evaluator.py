@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from corollary.analysis import checked
+from corollary.analysis import check_evaluable, checked
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.language import print_rule
 from corollary.program import (
     AggregateTerm,
     Aggregation,
@@ -23,7 +22,6 @@ from corollary.program import (
     Constant,
     EvaluationError,
     FunctionTerm,
-    ListTerm,
     Minus,
     Negation,
     Program,
@@ -34,13 +32,11 @@ from corollary.program import (
     Variable,
     Wildcard,
     aggregate,
-    all_terms_of,
     calculate,
     compare,
     element_variables,
     find_function,
     negate,
-    subterms,
 )
 
 Fact = tuple[Constant, ...]
@@ -50,7 +46,8 @@ Binding = dict[str, Constant]
 def evaluate(program: Program, *, max_facts: int | None = None) -> dict[str, set[Fact]]:
     """The visible facts of every predicate: those of the text and everything that follows from them."""
     graph = checked(program).graph
-    _refuse_constructed_terms(program)
+    if wrong := check_evaluable(program.rules, program.queries):
+        raise ProgramError(wrong)
     facts = Relations()
     for block in program.facts:
         facts.add(block.predicate, (tuple(map(Constant, row)) for row in block.rows))
@@ -321,16 +318,3 @@ def _value(term: Term, row: Binding) -> Value:
             return function.apply(*(_value(argument, row) for argument in term.arguments))
         case _:
             raise AssertionError(f"{term} has no value")
-
-
-def _refuse_constructed_terms(program: Program) -> None:
-    found: list[Diagnostic] = []
-    for rule in program.rules:
-        terms = [*rule.head.arguments, *(term for element in rule.body for term in all_terms_of(element))]
-        for part in (part for term in terms for part in subterms(term)):
-            if isinstance(part, ListTerm) or (isinstance(part, FunctionTerm) and find_function(part.name) is None):
-                message = "function terms and lists in rules cannot be evaluated yet"
-                notes = (f"in rule {rule.name}: {print_rule(rule)}",)
-                found.append(Diagnostic(catalogue.NOT_EVALUATED, message, part.span, None, notes))
-    if found:
-        raise ProgramError(found)

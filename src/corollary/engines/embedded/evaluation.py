@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from corollary.engines.embedded.aggregation import aggregate_rows
 from corollary.engines.embedded.closure import LinearClosure, Reversed, SymmetricClosure, TooLarge
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.relation import Pairs, Relation
-from corollary.engines.embedded.runner import Work, run_plan
+from corollary.engines.embedded.runner import PreparedPlan, Work
 from corollary.engines.embedded.universe import Universe
 from corollary.planning import (
     Access,
@@ -25,6 +24,7 @@ from corollary.planning import (
     RulePlan,
     Use,
     Version,
+    linearise,
     plan_rule,
 )
 from corollary.program import Atom, Variable
@@ -39,7 +39,7 @@ class Report:
     strategy: str
     rounds: int = 0
     instances: int = 0
-    plans: list[RulePlan] = field(default_factory=list)
+    plans: dict[int, RulePlan] = field(default_factory=dict)
 
 
 class Store:
@@ -73,8 +73,10 @@ class Evaluation:
         self._ordering = Ordering(store.universe, texts=orders_texts)
         self._growing: dict[str, tuple[int, int]] = {}
         self._aggregates: dict[int, Relation] = {}
+        self._kept: list[NormalRule] = []
         self._projections: dict[tuple[str, int, tuple[Column, ...]], Relation] = {}
         self._plans: dict[tuple[object, ...], RulePlan] = {}
+        self._prepared_plans: dict[int, PreparedPlan] = {}
 
     # -- hyper-nodes -------------------------------------------------------------------------------------------------
 
@@ -92,7 +94,7 @@ class Evaluation:
             report.rounds = 1
         elif not (len(modules) == 1 and self._close(modules[0])):
             report.strategy = "recursive"
-            self._fixpoint(rules, heads, report)
+            self._fixpoint_with_modules(rules, modules, report)
         self._growing.clear()
         report.instances = self._work.instances - before
         return report
@@ -104,7 +106,23 @@ class Evaluation:
         self._run_into(query, None, result, Report("query"))
         return result
 
+    def _fixpoint_with_modules(self, rules: Sequence[NormalRule], modules: Sequence[Module], report: Report) -> None:
+        """The fixpoint of all rules, with closure rules among them replaced by linear ones over external facts."""
+        externals: dict[str, str] = {}
+        if "closures" not in self._without:
+            rules, externals = linearise(rules, modules)
+            if externals:
+                report.strategy = "+".join(module.name for module in modules)
+        for external, predicate in externals.items():
+            known = self.store.relations[predicate]
+            self.store.relation(external, 2).append_distinct(known.facts)
+        self._fixpoint(rules, {rule.head.predicate: rule.head.arity for rule in rules}, report)
+        for external in externals:
+            del self.store.relations[external]
+
     def _fixpoint(self, rules: Sequence[NormalRule], heads: dict[str, int], report: Report) -> None:
+        for predicate, arity in heads.items():
+            self.store.relation(predicate, arity)
         self._start_round(heads)
         for rule in rules:
             self._run(rule, None, report)
@@ -165,15 +183,20 @@ class Evaluation:
     def _run_into(self, rule: NormalRule, delta: int | None, into: Relation, report: Report) -> None:
         self._aggregates.clear()
         plan = self._plan(rule, delta)
-        if plan not in report.plans:
-            report.plans.append(plan)
-        if not self._join_densely(plan, rule, into):
-            run_plan(plan, self, into, self._work)
+        report.plans[id(plan)] = plan
+        if delta is not None or not self._join_densely(plan, rule, into):
+            self._prepared(plan).run(into)
+
+    def _prepared(self, plan: RulePlan) -> PreparedPlan:
+        if id(plan) not in self._prepared_plans:
+            self._prepared_plans[id(plan)] = PreparedPlan(plan, self, self._work)
+        return self._prepared_plans[id(plan)]
 
     def _plan(self, rule: NormalRule, delta: int | None) -> RulePlan:
         sizes = tuple(_magnitude(self.size(source)) for source in rule.body.sources)
-        key = (rule.name, rule.head, delta, sizes)
+        key = (id(rule), delta, sizes)
         if key not in self._plans:
+            self._kept.append(rule)  # the key holds its identity
             versions = self._versions(rule, delta)
             self._plans[key] = plan_rule(rule, self, versions, keep_all="exists" in self._without)
         return self._plans[key]
@@ -220,7 +243,7 @@ class Evaluation:
         bindings = Relation(len(names), self.universe.code_bits)
         kept = self._aggregates
         self._aggregates = {}
-        run_plan(plan_rule(rule, self, keep_all=True), self, bindings, self._work)
+        PreparedPlan(plan_rule(rule, self, keep_all=True), self, self._work).run(bindings)
         self._aggregates = kept
         columns = {name: position for position, name in enumerate(names)}
         return aggregate_rows(bindings.facts, columns, source.group_by, source.operations, self.universe)
@@ -274,7 +297,8 @@ class Evaluation:
 
 
 def _magnitude(size: int) -> int:
-    return int(math.log10(size)) if size else -1
+    """Plans are made anew when a size has grown about tenfold."""
+    return (size.bit_length() + 2) // 3
 
 
 def _predicate(source: Atom | AggregateSource) -> str:

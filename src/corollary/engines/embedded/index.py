@@ -75,9 +75,11 @@ class RangeIndex:
             )
             self.offsets, self.rows = _sort_by_group(rows, groups, keys.count)
 
-    @property
-    def entry_count(self) -> int:
-        return self.keys.count if self.keys.hashed else len(self.offsets) - 1
+    def cover(self, universe: int) -> None:
+        """Makes every code up to the size of the universe a valid key; new codes have no rows."""
+        missing = universe + 1 - len(self.offsets)
+        if not self.keys.hashed and missing > 0:
+            self.offsets = np.concatenate([self.offsets, np.full(missing, self.offsets[-1], np.uint32)])
 
     @property
     def nbytes(self) -> int:

@@ -56,8 +56,8 @@ H_ROWS, H_ARITY, H_TABLE, H_SHIFT, H_MASK, H_BITS, H_LIMIT, H_INSERTS = 0, 1, 2,
 
 BUFFER = 64
 DONE, FULL, YIELDED = 0, 1, 2
-REGISTERS = 256
-MAX_LEVELS = 40
+REGISTERS = 1024
+MAX_LEVELS = 256
 
 
 @njit(inline="always")
@@ -265,7 +265,11 @@ def run_pipeline(
             continue
         # The innermost level is a loop of its own: this is where the time goes.
         source, source_arity = U64(levels[base + L_ROWS]), U64(levels[base + L_ARITY])
-        actions, column, target = levels[base + L_ACTIONS], U64(levels[base + L_ACTION_AT]), levels[base + L_ACTION_AT + 2]
+        actions, column, target = (
+            levels[base + L_ACTIONS],
+            U64(levels[base + L_ACTION_AT]),
+            levels[base + L_ACTION_AT + 2],
+        )
         binds_one = actions == 1 and levels[base + L_ACTION_AT + 1] == BIND
         has_tests = first_test < last_test
         while row != stop:

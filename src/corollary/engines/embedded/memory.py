@@ -17,7 +17,8 @@ from numba.extending import intrinsic
 
 
 def address(array: np.ndarray[Any, Any]) -> int:
-    return int(array.ctypes.data)
+    place: int = array.__array_interface__["data"][0]
+    return place
 
 
 def _intrinsic(function: Callable[..., Any]) -> Any:

@@ -57,7 +57,15 @@ class Pipeline:
         self._constants = constants
         self._levels: list[tuple[Access | Relation, tuple[Column, ...]]] = []
         self._tests: list[list[Access | Absence | Compare]] = [[]]
+        self._needed: list[Atom | AggregateSource] = []
+        self._forbidden: list[Atom] = []
         self.impossible = False
+
+    def refresh(self) -> None:
+        """Finds out whether relations that must have rows are empty now, or the other way round."""
+        self.impossible = any(self._rows.relation(source).size == 0 for source in self._needed) or any(
+            self._rows.relation(source).size > 0 for source in self._forbidden
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -69,9 +77,7 @@ class Pipeline:
 
     def access(self, access: Access) -> None:
         keys, width = access.key_columns, len(access.columns)
-        relation = self._rows.relation(access.source)
-        if relation.size == 0:
-            self.impossible = True
+        self._needed.append(access.source)
         if (len(keys) == width and width > 0 and self._levels) or (
             access.exists and 0 < len(keys) <= 2 and self._levels
         ):
@@ -80,13 +86,10 @@ class Pipeline:
             self._add_level(access, access.columns)
 
     def absence(self, absence: Absence) -> None:
-        relation = self._rows.relation(absence.source)
-        if relation.size == 0:
-            return
         if not absence.key_columns and all(column.use is not Use.CHECK for column in absence.columns):
-            self.impossible = True  # any row at all makes it false
-            return
-        self._tests[-1].append(absence)
+            self._forbidden.append(absence.source)  # any row at all makes it false
+        elif self._rows.relation(absence.source).size:
+            self._tests[-1].append(absence)
 
     def compare(self, compare: Compare) -> None:
         self._tests[-1].append(compare)

@@ -38,6 +38,8 @@ class Relation:
         self.size = 0
         self._rows: Codes = np.empty((_FIRST_CAPACITY, arity), np.uint32)
         self._pending: Pairs | None = None
+        self._addressed_rows: Codes | None = None
+        self._rows_address = 0
         self._bits = _packed_bits(arity, code_bits)
         self._table: np.ndarray[Any, np.dtype[np.uint64]] = np.empty(0, np.uint64)
         self._hashed = 0  # the rows below this number are in the table
@@ -203,6 +205,7 @@ class Relation:
         index = self._ranges.get(columns)
         if index is None or index.row_count != self.size:
             index = self._ranges[columns] = RangeIndex(self.facts, columns, universe)
+        index.cover(universe)
         return index
 
     def chain_index(self, columns: tuple[int, ...], universe: int) -> ChainIndex:
@@ -221,7 +224,10 @@ class Relation:
 
     @property
     def rows_address(self) -> int:
-        return address(self.rows)
+        rows = self.rows
+        if rows is not self._addressed_rows:
+            self._addressed_rows, self._rows_address = rows, address(rows)
+        return self._rows_address
 
     @property
     def table_address(self) -> int:

@@ -27,47 +27,33 @@ class Work:
     check: Callable[[], None] = field(default=lambda: None)
 
 
-def run_plan(plan: RulePlan, rows: Rows, into: Relation, work: Work) -> None:
-    """Inserts every head that the plan derives into a relation."""
-    if _is_projection(plan):
-        _project(plan, rows, into, work)
-        return
-    constants = _with_compared_constants(plan)
-    first = np.zeros(join.REGISTERS, np.uint32)
-    for constant, register in constants.items():
-        first[register] = rows.universe.encode(constant.value)
-    _Run(plan, rows, into, work, constants, first).segment(0, None, ())
+class PreparedPlan:
+    """A plan with its registers, constants and pipelines, made once and run in every round."""
 
-
-def _with_compared_constants(plan: RulePlan) -> dict[Constant, int]:
-    """Registers of all constants, with new ones for those that occur in comparisons only."""
-    constants = {constant: register for register, constant in plan.constants}
-    following = max([-1, *plan.registers.values(), *constants.values()]) + 1
-    for operation in plan.operations:
-        if isinstance(operation, Compare) and operation.is_simple:
-            for side in (operation.left, operation.right):
-                if isinstance(side, Constant) and side not in constants:
-                    constants[side] = following
-                    following += 1
-    return constants
-
-
-class _Run:
-    def __init__(
-        self,
-        plan: RulePlan,
-        rows: Rows,
-        into: Relation,
-        work: Work,
-        constants: dict[Constant, int],
-        registers: np.ndarray[Any, Any],
-    ) -> None:
+    def __init__(self, plan: RulePlan, rows: Rows, work: Work) -> None:
         self._plan = plan
         self._rows = rows
-        self._into = into
         self._work = work
-        self._constants = constants
-        self._first_registers = registers
+        self._is_projection = _is_projection(plan)
+        self._has_distinct_heads = _gives_distinct_heads(plan)
+        self._constants = _with_compared_constants(plan)
+        self._first_registers = np.zeros(join.REGISTERS, np.uint32)
+        for constant, register in self._constants.items():
+            self._first_registers[register] = rows.universe.encode(constant.value)
+        self._whole: Pipeline | None = None
+        self._into = Relation(0)
+
+    def run(self, into: Relation) -> None:
+        """Inserts every head that the plan derives into a relation."""
+        self._into = into
+        if self._is_projection:
+            _project(self._plan, self._rows, into, self._work, self._has_distinct_heads)
+        elif self._whole is not None:
+            self._whole.refresh()
+            if not self._whole.impossible:
+                self._into_head(self._whole)
+        else:
+            self.segment(0, None, ())
 
     def segment(self, position: int, buffer: Relation | None, bound: tuple[int, ...]) -> None:
         """Runs the operations from `position` on, starting from the bindings in a buffer (registers `bound`)."""
@@ -86,10 +72,14 @@ class _Run:
             elif isinstance(operation, Compare):
                 pipeline.compare(operation)
             position += 1
-        if pipeline.impossible:
-            return
+        pipeline.refresh()
         if position == len(operations):
-            self._into_head(pipeline)
+            if buffer is None:
+                self._whole = pipeline
+            if not pipeline.impossible:
+                self._into_head(pipeline)
+            return
+        if pipeline.impossible:
             return
         for columns in self._bindings(pipeline, tuple(now_bound)):
             self._on_columns(position, columns)
@@ -103,7 +93,7 @@ class _Run:
                 return
             into.size = max(into.size, min(1, scratch.size))
             return
-        if into.size == 0 and _gives_distinct_heads(self._plan):
+        if into.size == 0 and self._has_distinct_heads:
             for _ in self._kernel(pipeline, into, self._plan.head_registers, inserts=False, limit=None):
                 into.make_room(into.size)
             return
@@ -183,26 +173,39 @@ class _Run:
         self._into.widen(self._rows.universe.code_bits)
 
 
+def _with_compared_constants(plan: RulePlan) -> dict[Constant, int]:
+    """Registers of all constants, with new ones for those that occur in comparisons only."""
+    constants = {constant: register for register, constant in plan.constants}
+    following = max([-1, *plan.registers.values(), *constants.values()]) + 1
+    for operation in plan.operations:
+        if isinstance(operation, Compare) and operation.is_simple:
+            for side in (operation.left, operation.right):
+                if isinstance(side, Constant) and side not in constants:
+                    constants[side] = following
+                    following += 1
+    return constants
+
+
 def _gives_distinct_heads(plan: RulePlan) -> bool:
     """Whether two instances never have the same head: every value that an access brings is in it."""
     head = set(plan.head_registers)
     accesses = [operation for operation in plan.operations if isinstance(operation, Access) and not operation.exists]
     columns = [column for access in accesses for column in access.columns]
-    return all(column.use is not Use.SKIP and (column.use is not Use.BIND or column.register in head) for column in columns)
+    return all(
+        column.use is not Use.SKIP and (column.use is not Use.BIND or column.register in head) for column in columns
+    )
 
 
 def _is_projection(plan: RulePlan) -> bool:
     """`p(X, 1, Y) :- q(Y, _, X)`: one relation, its columns in another order, nothing to look up or to test."""
     match plan.operations:
         case (Access() as access,):
-            return len(plan.head_registers) > 0 and all(
-                column.use in (Use.BIND, Use.SKIP) for column in access.columns
-            )
+            return len(plan.head_registers) > 0 and all(column.use in (Use.BIND, Use.SKIP) for column in access.columns)
         case _:
             return False
 
 
-def _project(plan: RulePlan, rows: Rows, into: Relation, work: Work) -> None:
+def _project(plan: RulePlan, rows: Rows, into: Relation, work: Work, distinct: bool) -> None:
     (access,) = plan.operations
     assert isinstance(access, Access)
     relation = rows.relation(access.source)
@@ -219,7 +222,7 @@ def _project(plan: RulePlan, rows: Rows, into: Relation, work: Work) -> None:
     work.instances += len(heads)
     if into.arity == 1 and len(heads) > 1000:
         heads = _distinct_codes(heads[:, 0], rows.universe.size)
-    if into.size == 0 and _gives_distinct_heads(plan):
+    if into.size == 0 and distinct:
         into.append_distinct(heads)
     else:
         into.insert(heads)
