@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import Work, workload
+from benchmarks.throughput import Work, task
 from corollary.diagnostics import Source
 from corollary.language import parse_program
 from corollary.program import Program
@@ -22,24 +22,24 @@ def _reading(text: str, items: int) -> tuple[int, Work]:
     return items, read
 
 
-@workload("language", "integers", target=400_000)
+@task("language", "integers", target=400_000)
 def integers() -> tuple[int, Work]:
     return _reading("".join(f"edge({k}, {k * 7919 % MANY}).\n" for k in range(MANY)), MANY)
 
 
-@workload("language", "strings", target=WITHIN_A_SECOND)
+@task("language", "strings", target=WITHIN_A_SECOND)
 def strings() -> tuple[int, Work]:
     return _reading("".join(f'name(p{k}, "Person {k}", city_{k % 100}).\n' for k in range(SOME)), SOME)
 
 
-@workload("language", "IRIs", target=WITHIN_A_SECOND)
+@task("language", "IRIs", target=WITHIN_A_SECOND)
 def iris() -> tuple[int, Work]:
     prefix = "@prefix ex: <http://example.org/> .\n"
     facts = (f"triple(ex:s{k}, <http://example.org/p{k % 20}>, <http://example.org/o{k}>).\n" for k in range(SOME))
     return _reading(prefix + "".join(facts), SOME)
 
 
-@workload("language", "mixed with comments", target=WITHIN_A_SECOND)
+@task("language", "mixed with comments", target=WITHIN_A_SECOND)
 def mixed() -> tuple[int, Work]:
     kinds = (
         "edge({k}, {k}).  // from the map\n",
@@ -50,7 +50,7 @@ def mixed() -> tuple[int, Work]:
     return _reading("".join(kinds[k % len(kinds)].format(k=k) for k in range(SOME)), SOME)
 
 
-@workload("language", "typed literals", target=WITHIN_A_SECOND)
+@task("language", "typed literals", target=WITHIN_A_SECOND)
 def typed_literals() -> tuple[int, Work]:
     return _reading(
         "".join(
@@ -61,12 +61,12 @@ def typed_literals() -> tuple[int, Work]:
     )
 
 
-@workload("language", "function terms, lists", target=WITHIN_A_SECOND)
+@task("language", "function terms, lists", target=WITHIN_A_SECOND)
 def constructed() -> tuple[int, Work]:
     return _reading("".join(f"shape(s{k}, point({k}, {k}), [a, {k}, f(b)]).\n" for k in range(SOME)), SOME)
 
 
-@workload("language", "rules", unit="rules")
+@task("language", "rules", unit="rules")
 def rules() -> tuple[int, Work]:
     count = 5_000
     text = "".join(

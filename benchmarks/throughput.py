@@ -1,7 +1,4 @@
-"""Benchmarks: named workloads in suites, run by `python -m benchmarks`.
-
-A suite is a module of this package that declares its workloads with `@workload`; `benchmarks.__main__` lists the suites.
-"""
+"""How many items a second a piece of the language works through: tasks, measured inside this process."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ Prepare: TypeAlias = Callable[[], tuple[int, Work]]
 
 
 @dataclass(frozen=True)
-class Workload:
+class Task:
     """Something to measure. `target` is the least number of items per second that is acceptable."""
 
     suite: str
@@ -33,7 +30,7 @@ class Result:
     """The best time of some runs, and the most memory that one more run held at a time."""
 
     suite: str
-    workload: str
+    task: str
     unit: str
     items: int
     seconds: float
@@ -52,22 +49,22 @@ class Result:
         return {**asdict(self), "per_second": self.per_second, "reached": self.reached}
 
 
-WORKLOADS: list[Workload] = []
+TASKS: list[Task] = []
 
 
-def workload(
+def task(
     suite: str, name: str, *, unit: str = "facts", target: float | None = None
 ) -> Callable[[Prepare], Prepare]:
-    """Declares a workload by the function that prepares it."""
+    """Declares a task by the function that prepares it."""
 
     def declare(prepare: Prepare) -> Prepare:
-        WORKLOADS.append(Workload(suite, name, unit, target, prepare))
+        TASKS.append(Task(suite, name, unit, target, prepare))
         return prepare
 
     return declare
 
 
-def measure(one: Workload, *, runs: int = 3) -> Result:
+def measure(one: Task, *, runs: int = 3) -> Result:
     items, work = one.prepare()
     seconds = min(_timed(work) for _ in range(runs))
     return Result(one.suite, one.name, one.unit, items, seconds, _peak_megabytes(work), one.target)

@@ -70,7 +70,8 @@ def wind_farm_counts(n: int) -> dict[str, int]:
 
 
 def _join1(name: str, *answers: int) -> Workload:
-    return Workload(name, rules.JOIN1, name, queries=dict(zip(JOIN1_QUERIES, answers, strict=True)))
+    queries = dict(zip(JOIN1_QUERIES, answers, strict=True))
+    return Workload(name, rules.JOIN1, name, queries=queries, counted=("a", "b1", "b2", "c1"))
 
 
 def _counting_path(limit: int) -> Workload:

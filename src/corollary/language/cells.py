@@ -1,24 +1,43 @@
-"""Constants in data files: cells of tables and terms of RDF files."""
+"""Constants in data files: cells of tables and terms of RDF files, and what columns of text say that they hold."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 
-from corollary.diagnostics import Source
-from corollary.language.lexer import Lexer
-from corollary.program import Value
+from corollary.diagnostics import ProgramError, Source
+from corollary.language.literals import LiteralError, typed_value, unescape
+from corollary.language.parser import parse_program
+from corollary.program import Iri, Literal, Value
+from corollary.program.values import RDF
 
-_INTEGER = re.compile(r"0|-?[1-9]\d*")
-_DECIMAL = re.compile(r"-?(?:0|[1-9]\d*)\.\d+")
-_DOUBLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?[eE][+-]?\d+|-?INF|NaN")
+MEANING = b"corollary"
+"""The key in the metadata of an Arrow field under which a column of text says what it holds:"""
+CELLS = b"cells"
+"""numbers and booleans in their usual form are that, everything else is a string;"""
+IRIS = b"iris"
+"""the texts of IRIs;"""
+TERMS = b"terms"
+"""constants as programs and N-Triples write them. Without a meaning, texts are strings."""
+
+MAX_NUMBER_LENGTH = 4000
+INTEGER = r"0|-?[1-9][0-9]*"
+DECIMAL = r"-?(?:0|[1-9][0-9]*)\.[0-9]+"
+DOUBLE = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?[eE][+-]?[0-9]+|-?INF|NaN"
+
+_INTEGER, _DECIMAL, _DOUBLE = re.compile(INTEGER), re.compile(DECIMAL), re.compile(DOUBLE)
+_BLANK = re.compile(r"_:\S+")
+_IRI = re.compile(r'<([^\x00-\x20<>"{}|^`]*)>')
+_LITERAL = re.compile(
+    r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)|\^\^<([^\x00-\x20<>"{}|^`]*)>)?', re.DOTALL
+)
 
 
 def cell_value(text: str) -> Value:
     """What a cell means: integers, decimals, doubles and booleans in their usual form are that, the rest is a string."""
     if text in ("true", "false"):
         return text == "true"
-    if len(text) <= 4000:
+    if len(text) <= MAX_NUMBER_LENGTH:
         if _INTEGER.fullmatch(text):
             return int(text)
         if _DECIMAL.fullmatch(text):
@@ -29,9 +48,21 @@ def cell_value(text: str) -> Value:
 
 
 def term_value(text: str) -> Value:
-    """A term in the notation of programs, as N-Triples write it too; raises `ValueError` where it is none."""
-    lexer = Lexer(Source(text))
-    tokens = None if lexer.at_end() else lexer.clause()
-    if not tokens or len(tokens) != 1 or tokens[0].type != "CONSTANT":
-        raise ValueError(f"{text[:60]} is not a term")
-    return tokens[0].value
+    """A constant as programs or N-Triples write it, `_:b` as the IRI of that text; raises `ValueError` where it is none."""
+    if match := _IRI.fullmatch(text):
+        return Iri(unescape(match[1]))
+    if match := _LITERAL.fullmatch(text):
+        lexical, language, datatype = unescape(match[1]), match[2], match[3]
+        if language is not None:
+            return Literal(lexical, RDF + "langString", language.lower())
+        return typed_value(lexical, unescape(datatype)) if datatype is not None else lexical
+    if _BLANK.fullmatch(text):
+        return Iri(text)
+    try:
+        program = parse_program(Source(f"x({text})."))
+    except ProgramError:
+        program = None
+    rows = program.facts[0].rows if program and len(program.statements) == len(program.facts) == 1 else []
+    if len(rows) != 1 or len(rows[0]) != 1:
+        raise LiteralError(f"{text[:60]} is not a constant")
+    return rows[0][0]

@@ -14,20 +14,26 @@ class NoConstant(ValueError):
 
 
 def from_python(value: Any) -> Value:
-    """The constant for a Python value; raises `NoConstant`."""
+    """The constant for a Python value; raises `NoConstant`.
+
+    >>> from_python(dt.date(2026, 1, 1)).lexical
+    '2026-01-01'
+    """
     match value:
-        case bool() | int() | str() | Iri() | Literal() | Structure() | float():
+        case bool() | Iri() | Literal() | Structure():
             return value
+        case str():
+            return _text(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value)
         case Decimal():
             if not value.is_finite():
                 raise NoConstant(f"{value} is not a number")
             return canonical(value)
-        case dt.datetime():
-            return Literal(value.isoformat(), XSD + "dateTime")
-        case dt.date():
-            return Literal(value.isoformat(), XSD + "date")
-        case dt.time():
-            return Literal(value.isoformat(), XSD + "time")
+        case dt.datetime() | dt.date() | dt.time():
+            return _temporal(value)
         case tuple() | list():
             return tuple(from_python(item) for item in value)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():  # a numpy scalar
@@ -37,8 +43,40 @@ def from_python(value: Any) -> Value:
     raise NoConstant(f"a value of type {type(value).__name__} is not a constant")
 
 
+def _text(value: str) -> str:
+    if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+        raise NoConstant(f"{value[:40]!r} is not valid Unicode text")
+    return str(value)
+
+
+def _temporal(value: dt.datetime | dt.date | dt.time) -> Literal:
+    if value != value:  # pandas' "not a time"
+        raise NoConstant(f"{value} is not a constant")
+    if getattr(value, "nanosecond", 0):
+        raise NoConstant(f"{value} has nanoseconds: round to microseconds")
+    kind = "dateTime" if isinstance(value, dt.datetime) else "date" if isinstance(value, dt.date) else "time"
+    return Literal(_lexical(value), XSD + kind)
+
+
+def _lexical(value: dt.datetime | dt.date | dt.time) -> str:
+    """The canonical form of XML Schema: no zeros at the end of a fraction, and Z for UTC."""
+    if not isinstance(value, (dt.datetime, dt.time)):
+        return value.isoformat()
+    zone = value.utcoffset()
+    text = value.replace(tzinfo=None).isoformat()
+    if value.microsecond:
+        text = text.rstrip("0")
+    if zone is None:
+        return text
+    return text + ("Z" if not zone else value.isoformat()[-6:])
+
+
 def to_python(value: Value) -> Any:
-    """The Python value of a constant: dates and times become those of `datetime` where they say the same."""
+    """The Python value of a constant: dates and times become those of `datetime` where they say the same.
+
+    >>> to_python(Literal("2026-01-01", XSD + "date"))
+    datetime.date(2026, 1, 1)
+    """
     if isinstance(value, Literal) and value.datatype.startswith(XSD):
         parse = _TEMPORAL.get(value.datatype.removeprefix(XSD))
         if parse is not None:
@@ -46,7 +84,7 @@ def to_python(value: Value) -> Any:
                 found = parse(value.lexical)
             except ValueError:
                 return value
-            return found if found.isoformat() == value.lexical else value
+            return found if _lexical(found) == value.lexical else value
     return value
 
 

@@ -1,4 +1,4 @@
-"""Recognising integers in columns of text."""
+"""Recognising numbers in columns of text."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Arrow columns in and out of the universe.
+"""Columns into the universe: Arrow columns and columns of Python values, each encoded as a whole.
 
-What a column holds follows from its Arrow type, unless the metadata of its field says more: `corollary: cells` are texts in
-which numbers and booleans are recognised cell by cell, `corollary: terms` are texts in the notation of programs
-(`<http://…>`, `"chat"@fr`), as RDF files give them.
+What an Arrow column holds follows from its type, unless the metadata of its field says more (`corollary.language.cells`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import compress
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,23 @@ import pyarrow.compute as pc
 from corollary.engines.embedded.cells import parse_integers
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Kind, Universe
-from corollary.program import Value
+from corollary.language.cells import (
+    CELLS,
+    DECIMAL,
+    DOUBLE,
+    IRIS,
+    MAX_NUMBER_LENGTH,
+    MEANING,
+    TERMS,
+    cell_value,
+    term_value,
+)
+from corollary.program import Iri, Literal, Value, canonical
+from corollary.program.python_values import NoConstant, from_python
+from corollary.program.values import RDF
 
-CELLS, TERMS = b"cells", b"terms"
+Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+_SPECIAL = r"^(?:-?[0-9]|true$|false$|-?INF$|NaN$)"
 
 
 class UnsupportedColumn(ValueError):
@@ -32,8 +46,8 @@ def encode_table(universe: Universe, table: pa.Table) -> Codes:
     for position, field in enumerate(table.schema):
         column = table.column(position)
         if column.null_count:
-            raise UnsupportedColumn(f"column '{field.name}' has {column.null_count} empty (null) values")
-        meaning = (field.metadata or {}).get(b"corollary")
+            raise UnsupportedColumn(f"column '{field.name}' has {column.null_count:,} empty (null) values")
+        meaning = (field.metadata or {}).get(MEANING)
         start = 0
         for chunk in column.chunks:
             rows[start : start + len(chunk), position] = _encode_array(universe, chunk, meaning)
@@ -44,101 +58,219 @@ def encode_table(universe: Universe, table: pa.Table) -> Codes:
 def _encode_array(universe: Universe, array: pa.Array, meaning: bytes | None) -> Codes:
     kind = array.type
     if pa.types.is_dictionary(kind):
-        codes: Codes = _encode_array(universe, array.dictionary, meaning)[array.indices.to_numpy(zero_copy_only=False)]
+        indices = array.indices.to_numpy(zero_copy_only=False)
+        codes: Codes = _encode_array(universe, array.dictionary, meaning)[indices]
         return codes
-    if meaning == TERMS:
-        return _encode_distinct(universe, array, _term_value)
-    if meaning == CELLS:
-        return _encode_cells(universe, array)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        if meaning == CELLS:
+            return _encode_cells(universe, array)
+        if meaning == TERMS:
+            return _encode_terms(universe, array)
+        return _encode_texts(universe, Kind.IRI if meaning == IRIS else Kind.STRING, array)
     if pa.types.is_boolean(kind):
         return universe.encode_booleans(array.to_numpy(zero_copy_only=False))
-    if pa.types.is_uint64(kind):
-        return universe.encode_values(array.to_pylist())
     if pa.types.is_integer(kind):
-        return universe.encode_integers(array.to_numpy(zero_copy_only=False).astype(np.int64))
+        return _encode_integers(universe, array)
     if pa.types.is_floating(kind):
         return universe.encode_doubles(array.to_numpy(zero_copy_only=False).astype(np.float64))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return universe.encode_texts(Kind.STRING, *text_buffers(array))
     if pa.types.is_decimal(kind):
-        return _encode_distinct(universe, array, lambda value: value)
-    if pa.types.is_temporal(kind):
-        from corollary.program.python_values import from_python
-
-        return _encode_distinct(universe, array, from_python)
+        return _encode_decimals(universe, pc.cast(array, pa.string()))
+    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+        return _encode_temporal(universe, array)
     raise UnsupportedColumn(f"there are no constants of the Arrow type {kind}")
 
 
-def text_buffers(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Bytes and offsets of a string array, without copying where it is possible."""
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        array = array.cast(pa.large_string())
-    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
-    _, offsets, data = array.buffers()
-    numbers = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1]
-    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8), numbers
+def _encode_integers(universe: Universe, array: pa.Array) -> Codes:
+    try:
+        return universe.encode_integers(array.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:  # beyond 63 bits
+        return encode_constants(universe, array.to_pylist())
 
 
-def _encode_cells(universe: Universe, array: pa.Array) -> Codes:
-    data, offsets = text_buffers(array)
-    integers, is_integer = parse_integers(data, offsets)
-    if is_integer.all():
-        return universe.encode_integers(integers)
-    codes = np.empty(len(array), np.uint32)
-    codes[is_integer] = universe.encode_integers(integers[is_integer])
-    others = array.filter(pa.array(~is_integer))
-    # Digits first: only a cell that starts like a number or is a boolean can be anything but a string.
-    special = pc.match_substring_regex(others, r"^(-?[0-9.]|true$|false$|INF$|-INF$|NaN$)")
-    is_special = special.to_numpy(zero_copy_only=False).astype(np.bool_)
-    rest = np.empty(len(others), np.uint32)
-    rest[~is_special] = universe.encode_texts(Kind.STRING, *text_buffers(others.filter(pa.array(~is_special))))
-    rest[is_special] = _encode_distinct(universe, others.filter(pa.array(is_special)), _cell_value)
-    codes[~is_integer] = rest
-    return codes
+def _encode_temporal(universe: Universe, array: pa.Array) -> Codes:
+    if getattr(array.type, "unit", None) == "ns":  # Python's own dates and times have no nanoseconds
+        kind = array.type
+        coarser = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.time64("us")
+        try:
+            array = array.cast(coarser)
+        except pa.ArrowInvalid:
+            raise UnsupportedColumn("there are no constants with nanoseconds: round to microseconds") from None
+    try:
+        return _encode_distinct(universe, array, from_python)
+    except (NoConstant, ValueError, OverflowError) as error:
+        raise UnsupportedColumn(str(error)) from None
 
 
-def _encode_distinct(universe: Universe, array: pa.Array, value_of: Any) -> Codes:
+def _encode_distinct(universe: Universe, array: pa.Array, value_of: Callable[[Any], Value]) -> Codes:
     encoded = array.dictionary_encode()
-    codes = universe.encode_values([value_of(value) for value in encoded.dictionary.to_pylist()])
+    codes = encode_constants(universe, [value_of(value) for value in encoded.dictionary.to_pylist()])
     taken: Codes = codes[encoded.indices.to_numpy(zero_copy_only=False)]
     return taken
 
 
-def _cell_value(text: str) -> Value:
-    from corollary.language.cells import cell_value
-
-    return cell_value(text)
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
-def _term_value(text: str) -> Value:
-    from corollary.language.cells import term_value
-
-    return term_value(text)
-
-
-# -- out ---------------------------------------------------------------------------------------------------------------
-
-
-def decode_table(universe: Universe, rows: Codes, names: Sequence[str]) -> pa.Table:
-    """Rows of codes as a table: a column of one kind of constants has its natural type, others are texts of programs."""
-    columns = [_decode_column(universe, np.ascontiguousarray(rows[:, place])) for place in range(rows.shape[1])]
-    return pa.table(columns, names=list(names)) if names else pa.table({}).slice(0, 0)
+def text_buffers(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, np.dtype[np.int64]]]:
+    """Bytes and offsets of a string array; the bytes are not copied where it is possible."""
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        array = array.cast(pa.large_string())
+    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+    _, offsets, data = array.buffers()
+    if not len(array):
+        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
+    numbers = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8), numbers
 
 
-def _decode_column(universe: Universe, codes: Codes) -> pa.Array:
-    kinds = set(np.unique(universe.kinds[codes]).tolist())
-    if kinds <= {Kind.INTEGER} and kinds:
-        return pa.array(universe.words[codes])
-    if kinds == {Kind.DOUBLE}:
-        return pa.array(universe.words[codes].view(np.float64))
-    if kinds == {Kind.BOOLEAN}:
-        return pa.array(universe.words[codes].astype(np.bool_))
-    if kinds in ({Kind.STRING}, {Kind.IRI}):
-        data, offsets = universe.text_column(codes)
-        return pa.LargeStringArray.from_buffers(len(codes), pa.py_buffer(offsets), pa.py_buffer(data)).cast(pa.string())
-    values = universe.values(codes.tolist())
-    if kinds and kinds <= {Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL}:
-        return pa.array(values)
-    from corollary.language import print_value
+def _encode_texts(universe: Universe, kind: Kind, array: pa.Array) -> Codes:
+    return universe.encode_texts(kind, *text_buffers(array))
 
-    return pa.array([value if isinstance(value, str) else print_value(value) for value in values], pa.string())
+
+class _Parts:
+    """Encodes a column part by part: each step takes some of the cells that are left."""
+
+    def __init__(self, universe: Universe, array: pa.Array) -> None:
+        self.universe = universe
+        self.left = array
+        self._codes = np.empty(len(array), np.uint32)
+        self._places = np.arange(len(array))
+
+    def take(self, mask: pa.Array | Mask, encode: Callable[[Universe, pa.Array], Codes]) -> None:
+        chosen = mask if isinstance(mask, np.ndarray) else mask.to_numpy(zero_copy_only=False).astype(np.bool_)
+        if chosen.all():
+            part, self.left = self.left, self.left.slice(0, 0)
+        elif chosen.any():
+            part, self.left = self.left.filter(pa.array(chosen)), self.left.filter(pa.array(~chosen))
+        else:
+            return
+        self._codes[self._places[chosen]] = encode(self.universe, part)
+        self._places = self._places[~chosen]
+
+    def finish(self, encode: Callable[[Universe, pa.Array], Codes]) -> Codes:
+        self.take(np.ones(len(self.left), np.bool_), encode)
+        return self._codes
+
+
+def _encode_cells(universe: Universe, array: pa.Array) -> Codes:
+    integers, is_integer = parse_integers(*text_buffers(array))
+    if is_integer.all():
+        return universe.encode_integers(integers)
+    parts = _Parts(universe, array)
+    parts.take(is_integer, lambda universe, _: universe.encode_integers(integers[is_integer]))
+    # Only a cell that starts like a number or is one of a few words can be anything but a string.
+    parts.take(pc.invert(pc.match_substring_regex(parts.left, _SPECIAL)), _as_strings)
+    short = pc.less_equal(pc.binary_length(parts.left), MAX_NUMBER_LENGTH)
+    parts.take(pc.and_(short, pc.match_substring_regex(parts.left, f"^(?:{DECIMAL})$")), _encode_decimals)
+    short = pc.less_equal(pc.binary_length(parts.left), MAX_NUMBER_LENGTH)
+    parts.take(pc.and_(short, pc.match_substring_regex(parts.left, f"^(?:{DOUBLE})$")), _encode_doubles)
+    return parts.finish(lambda universe, rest: _encode_distinct(universe, rest, cell_value))
+
+
+def _as_strings(universe: Universe, array: pa.Array) -> Codes:
+    return _encode_texts(universe, Kind.STRING, array)
+
+
+def _encode_doubles(universe: Universe, array: pa.Array) -> Codes:
+    return universe.encode_doubles(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def _encode_decimals(universe: Universe, array: pa.Array) -> Codes:
+    """Texts of decimals, or of integers where the column's scale is 0: without zeros at the end, which mean nothing."""
+    if pc.any(pc.match_substring_regex(array, "[eE]")).as_py():  # Arrow writes very small decimals with an exponent
+        return _encode_distinct(universe, array, Decimal)
+    pointed = pc.match_substring(array, ".")
+    texts = pc.if_else(pointed, pc.utf8_rtrim(array, "0"), array)
+    parts = _Parts(universe, texts)
+    parts.take(pc.invert(pc.or_(pc.ends_with(texts, "."), pc.invert(pointed))), _as_decimals)
+    return parts.finish(_encode_whole_decimals)
+
+
+def _as_decimals(universe: Universe, array: pa.Array) -> Codes:
+    return _encode_texts(universe, Kind.DECIMAL, array)
+
+
+def _encode_whole_decimals(universe: Universe, array: pa.Array) -> Codes:
+    whole = pc.utf8_rtrim(array, ".")
+    return _encode_cells(universe, pc.if_else(pc.equal(whole, "-0"), "0", whole))
+
+
+def _encode_terms(universe: Universe, array: pa.Array) -> Codes:
+    parts = _Parts(universe, array)
+    parts.take(pc.match_substring_regex(array, r"^<[^\\]*>$"), _encode_bracketed)
+    parts.take(pc.match_substring_regex(parts.left, r"^_:"), lambda universe, a: _encode_texts(universe, Kind.IRI, a))
+    parts.take(
+        pc.match_substring_regex(parts.left, r'^"[^"\\]*"$'),
+        lambda universe, a: _encode_texts(universe, Kind.STRING, pc.utf8_slice_codeunits(a, 1, -1)),
+    )
+    parts.take(pc.match_substring_regex(parts.left, r'^"[^"\\]*"@[A-Za-z0-9-]+$'), _encode_tagged)
+    return parts.finish(lambda universe, rest: _encode_distinct(universe, rest, term_value))
+
+
+def _encode_bracketed(universe: Universe, array: pa.Array) -> Codes:
+    return _encode_texts(universe, Kind.IRI, pc.utf8_slice_codeunits(array, 1, -1))
+
+
+def _encode_tagged(universe: Universe, array: pa.Array) -> Codes:
+    found = pc.extract_regex(array, r'^"(?P<lexical>[^"\\]*)"@(?P<tag>[A-Za-z0-9-]+)$')
+    lexical, tag = found.field("lexical"), pc.utf8_lower(found.field("tag"))
+    texts = pc.binary_join_element_wise(pa.scalar(RDF + "langString"), tag, lexical, "\0")
+    return _encode_texts(universe, Kind.LITERAL, texts)
+
+
+# -- Python values -----------------------------------------------------------------------------------------------------
+
+
+def encode_constants(universe: Universe, values: Sequence[Value]) -> Codes:
+    """Constants of any kinds; those of one kind are encoded together."""
+    if Decimal in set(map(type, values)):
+        values = [canonical(value) for value in values]
+    kinds = np.fromiter(map(_kind_of, values), np.uint8, len(values))
+    codes = np.empty(len(values), np.uint32)
+    for kind in np.unique(kinds).tolist():
+        chosen = kinds == kind
+        part: list[Any] = list(values) if chosen.all() else list(compress(values, chosen.tolist()))
+        codes[chosen] = _encode_kind(universe, kind, part)
+    return codes
+
+
+_OTHER = 255
+
+
+def _kind_of(value: Value) -> int:
+    kind = _KINDS.get(type(value), _OTHER)
+    if kind == Kind.INTEGER and not -(1 << 63) <= value < 1 << 63:  # type: ignore[operator]
+        return _OTHER
+    return kind
+
+
+_KINDS: dict[type, int] = {
+    int: Kind.INTEGER,
+    float: Kind.DOUBLE,
+    bool: Kind.BOOLEAN,
+    str: Kind.STRING,
+    Iri: Kind.IRI,
+    Decimal: Kind.DECIMAL,
+    Literal: Kind.LITERAL,
+}
+
+
+def _encode_kind(universe: Universe, kind: int, values: list[Any]) -> Codes:
+    match kind:
+        case Kind.INTEGER:
+            return universe.encode_integers(np.array(values, np.int64))
+        case Kind.DOUBLE:
+            return universe.encode_doubles(np.array(values, np.float64))
+        case Kind.BOOLEAN:
+            return universe.encode_booleans(np.array(values, np.bool_))
+        case Kind.STRING:
+            texts = values
+        case Kind.IRI:
+            texts = [iri.value for iri in values]
+        case Kind.DECIMAL:
+            texts = [format(value, "f") for value in values]
+        case Kind.LITERAL:
+            texts = ["\0".join((value.datatype, value.language or "", value.lexical)) for value in values]
+        case _:
+            return np.fromiter(map(universe.encode, values), np.uint32, len(values))
+    return _encode_texts(universe, Kind(kind), pa.array(texts, pa.large_string()))

@@ -15,7 +15,7 @@ from corollary.engines.embedded.closure import LinearClosure, Reversed, Symmetri
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.relation import Pairs, Relation
 from corollary.engines.embedded.runner import PreparedPlan, Work
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.universe import Kind, Universe
 from corollary.planning import (
     Access,
     AggregateSource,
@@ -109,7 +109,7 @@ class Evaluation:
     def _fixpoint_with_modules(self, rules: Sequence[NormalRule], modules: Sequence[Module], report: Report) -> None:
         """The fixpoint of all rules, with closure rules among them replaced by linear ones over external facts."""
         externals: dict[str, str] = {}
-        if "closures" not in self._without:
+        if "closures" not in self._without and not self._may_have_equal_numbers(rules, modules):
             rules, externals = linearise(rules, modules)
             if externals:
                 report.strategy = "+".join(module.name for module in modules)
@@ -148,6 +148,8 @@ class Evaluation:
         if "closures" in self._without or module.predicate is None:
             return False
         relation = self.store.relations[module.predicate]
+        if module.guarded and not self._distinct_by_value(relation):
+            return False
         try:
             pairs = self._closed(module, relation)
         except TooLarge:
@@ -157,6 +159,17 @@ class Evaluation:
         if relation.size:
             relation.become(pairs)
         return True
+
+    def _distinct_by_value(self, relation: Relation) -> bool:
+        """The guard X != Y compares values: a double may equal an integer, and NaN differs from itself."""
+        return not (self.universe.kinds[relation.facts] == Kind.DOUBLE).any()
+
+    def _may_have_equal_numbers(self, rules: Sequence[NormalRule], modules: Sequence[Module]) -> bool:
+        """Whether a guard among the modules may meet numbers that are equal and yet different constants."""
+        if not any(module.guarded for module in modules):
+            return False
+        known = self.universe.kinds[: self.universe.size]
+        return bool((known == Kind.DOUBLE).any()) or any(rule.body.computes for rule in rules)
 
     def _closed(self, module: Module, relation: Relation) -> Pairs | None:
         seeds, size = relation.facts, self.universe.size

@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks` runs them. Importing this package imports nothing else."""
