@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from benchmarks import data, lubm
 
 CACHE = Path(__file__).with_name(".cache")
-_SAMPLE_ROWS = 300
+_SAMPLE_ROWS = 300  # at most, and never more than a quarter
 
 
 def input_directory(name: str, cache: Path = CACHE) -> Path:
@@ -55,7 +55,8 @@ def _write_rows(directory: Path, relations: data.Relations) -> None:
     for predicate, rows in relations.items():
         lines = ["\t".join(map(str, row)) + "\n" for row in rows]
         (directory / "full" / f"{predicate}.tsv").write_text("".join(lines), encoding="utf-8")
-        (directory / "sample" / f"{predicate}.tsv").write_text("".join(lines[:_SAMPLE_ROWS]), encoding="utf-8")
+        sample = lines[: min(_SAMPLE_ROWS, len(lines) // 4)]
+        (directory / "sample" / f"{predicate}.tsv").write_text("".join(sample), encoding="utf-8")
 
 
 def _write_tables(directory: Path, parts: Iterable[dict[str, pa.Table]]) -> None:
@@ -65,7 +66,8 @@ def _write_tables(directory: Path, parts: Iterable[dict[str, pa.Table]]) -> None
             for predicate, table in tables.items():
                 if predicate not in writers:
                     writers[predicate] = pq.ParquetWriter(directory / "full" / f"{predicate}.parquet", table.schema)
-                    pq.write_table(table.slice(0, _SAMPLE_ROWS), directory / "sample" / f"{predicate}.parquet")
+                    sample = table.slice(0, min(_SAMPLE_ROWS, max(1, len(table) // 4)))
+                    pq.write_table(sample, directory / "sample" / f"{predicate}.parquet")
                 writers[predicate].write_table(table)
     finally:
         for writer in writers.values():

@@ -23,7 +23,7 @@ def measure(workload: Workload, directory: Path, engine: str) -> Measurement:
     baseline = _memory("VmRSS")
     measurement = _run(workload, workload.program, directory / "full", engine)
     measurement.baseline_mb = baseline
-    measurement.wrong = unexpected(workload, measurement.counts)
+    measurement.wrong = workload.unexpected(measurement.counts)
     return measurement
 
 
@@ -72,19 +72,6 @@ def _load(kb: KnowledgeBase, directory: Path) -> None:
 
 def _rows(file: Path) -> int:
     return pq.read_metadata(file).num_rows if file.suffix == ".parquet" else file.read_bytes().count(b"\n")
-
-
-def unexpected(workload: Workload, counts: dict[str, int]) -> list[str]:
-    """A sentence for each number that is not what it must be."""
-    expected = {**workload.counts, **workload.queries}
-    wrong = [
-        f"{name}: {counts[name]:,} answers, not {number:,}" for name, number in expected.items() if counts[name] != number
-    ]
-    if workload.total is not None:
-        total = sum(counts[predicate] for predicate in workload.derived)
-        if total != workload.total:
-            wrong.append(f"{total:,} facts in all, not {workload.total:,}")
-    return wrong
 
 
 def _memory(name: str) -> float:

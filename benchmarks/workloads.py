@@ -39,6 +39,19 @@ class Workload:
         """The predicates whose facts are counted together."""
         return self.counted or tuple(self.counts)
 
+    def unexpected(self, counts: Mapping[str, int]) -> list[str]:
+        """A sentence for each number that is not what it must be; what was not counted is not looked at."""
+        expected = {**self.counts, **self.queries}
+        wrong = [
+            f"{name}: {found:,} answers, not {expected[name]:,}"
+            for name, found in counts.items()
+            if found != expected.get(name, found)
+        ]
+        total = sum(counts.get(predicate, 0) for predicate in self.derived)
+        if self.total is not None and total != self.total:
+            wrong.append(f"{total:,} facts in all, not {self.total:,}")
+        return wrong
+
 
 def zodiac_counts(n: int, *, negation: bool) -> dict[str, int]:
     """Rule sets 2 and 3 over chains of n edges, in closed form; with `negation` r10 asks for what is not in p13."""

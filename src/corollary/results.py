@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from corollary.engines.embedded.columns import decode_table
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
-from corollary.language import print_value
+from corollary.language import Printer
 from corollary.program import Value
 from corollary.program.python_values import to_python
 from corollary.program.values import sort_key
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import pandas
+    import pyarrow as pa
+
+    from corollary.engines.embedded.relation import Codes
+    from corollary.engines.embedded.universe import Universe
 
 _SHOWN = 20
 
@@ -25,20 +26,31 @@ _SHOWN = 20
 class Result:
     """Rows of Python values in the order of `variables`.
 
-    Nothing is decoded before it is looked at: `len()` costs nothing, `to_arrow()` never makes Python objects of numbers and
+    Nothing is decoded before it is looked at: `len()` costs nothing, and `to_arrow()` makes no Python objects of numbers and
     strings. A ground query has one empty row or none.
+
+    >>> from corollary import KnowledgeBase
+    >>> answers = KnowledgeBase('age(ann, 40). age(bo, 7).').query("age(Who, Years), Years > 18")
+    >>> answers.variables, len(answers), list(answers)
+    (('Who', 'Years'), 1, [('ann', 40)])
+    >>> print(answers)
+    Who  Years
+    ---  -----
+    ann  40
+    >>> answers.to_arrow().to_pydict()
+    {'Who': ['ann'], 'Years': [40]}
     """
 
-    def __init__(self, universe: Universe, rows: Codes, variables: Sequence[str]) -> None:
+    def __init__(
+        self, universe: Universe, rows: Codes, variables: Sequence[str], prefixes: Mapping[str, str] | None = None
+    ) -> None:
         self._universe = universe
         self._rows = rows
+        self._prefixes = dict(prefixes or {})
         self.variables = tuple(variables)
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def __bool__(self) -> bool:
-        return len(self._rows) > 0
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         width = len(self.variables)
@@ -52,19 +64,55 @@ class Result:
                 yield tuple(values[at : at + width])
 
     def constants(self) -> Iterator[tuple[Value, ...]]:
-        """The rows as constants of the language, where `iter` gives dates as those of `datetime`."""
-        for row in self._rows.tolist():
-            yield tuple(self._universe.value(code) for code in row)
+        """The rows as constants of the language, where iterating gives dates and times as those of `datetime`."""
+        width = len(self.variables)
+        for start in range(0, len(self._rows), 10_000):
+            piece = self._rows[start : start + 10_000]
+            values = self._universe.values(piece.reshape(-1).tolist())
+            yield from (tuple(values[at * width : (at + 1) * width]) for at in range(len(piece)))
+
+    def sorted(self) -> list[tuple[Value, ...]]:
+        """All rows as constants, in the order in which commands print them: numbers by value, then the others."""
+        return sorted(self.constants(), key=lambda row: [sort_key(value) for value in row])
+
+    # -- for other libraries -----------------------------------------------------------------------------------------
 
     def to_arrow(self) -> pa.Table:
+        """A column for each variable, of the type that fits its constants: int64, double, bool, string, decimal, date32 …
+
+        A column of different kinds of constants holds them as programs write them, and a column of IRIs their texts; both
+        say so in the metadata of their field, so that `KnowledgeBase.insert` takes the table back without loss.
+        """
+        from corollary.engines.embedded.tables import decode_table
+
         return decode_table(self._universe, self._rows, self.variables)
 
     def to_pandas(self) -> pandas.DataFrame:
-        return self.to_arrow().to_pandas()
+        """A frame with a column for each variable; columns of different kinds of constants hold Python objects."""
+        import pandas
 
-    def sorted(self) -> list[tuple[Value, ...]]:
-        """All rows in the order in which commands print them."""
-        return sorted(self.constants(), key=lambda row: [sort_key(value) for value in row])
+        from corollary.language.cells import MEANING
+
+        table = self.to_arrow()
+        frame = table.to_pandas()
+        for place, field in enumerate(table.schema):
+            if MEANING in (field.metadata or {}):
+                values = self._universe.values(self._rows[:, place].tolist())
+                frame[field.name] = pandas.Series([to_python(value) for value in values], dtype=object)
+        return frame
+
+    def write(self, path: str | PathLike[str], *, format: str | None = None, header: bool = False) -> None:
+        """Writes a file: csv, tsv, parquet, nt or json, as the ending of its name or `format` says. All of it or nothing."""
+        from corollary.sources.write import write_result
+
+        write_result(self, path, form=format, header=header)
+
+    @property
+    def codes(self) -> tuple[Universe, Codes]:
+        """The rows as the engine has them, for writers of files."""
+        return self._universe, self._rows
+
+    # -- for people --------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return f"<Result: {len(self):,} rows of ({', '.join(self.variables)})>"
@@ -78,17 +126,25 @@ class Result:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
         ]
         texts.insert(1, "  ".join("-" * width for width in widths))
-        more = len(self) - len(self._shown)
-        return "\n".join([*texts, *([f"… and {more:,} more"] if more > 0 else [])])
+        return "\n".join([*texts, *self._more])
 
     def _repr_html_(self) -> str:
         from html import escape
 
+        if not self.variables:
+            return f"<p>{self}</p>"
         head = "".join(f"<th>{escape(name)}</th>" for name in self.variables)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._shown)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{len(self):,} rows</p>"
+        more = "".join(f"<p>{line}</p>" for line in self._more) or f"<p>{len(self):,} rows</p>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     @cached_property
     def _shown(self) -> list[list[str]]:
+        printer = Printer(self._prefixes)
         first = self._rows[:_SHOWN].tolist()
-        return [[print_value(self._universe.value(code)) for code in row] for row in first]
+        return [[printer.value(self._universe.value(code)) for code in row] for row in first]
+
+    @property
+    def _more(self) -> list[str]:
+        more = len(self) - len(self._shown)
+        return [f"… and {more:,} more"] if more > 0 else []

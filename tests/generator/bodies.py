@@ -121,7 +121,7 @@ class BodyBuilder:
         existential = next(self._existential)
         terms: list[Term] = []
         for _ in range(symbol.arity):
-            options = (*self.known * 2, existential, WILDCARD, None)
+            options = (*self.known, *self.known[:2], existential, WILDCARD, None, None)
             terms.append(self._pick(options) or self._constant_or_sum())
         self.elements.append(Negation(symbol.atom(terms)))
 

@@ -24,7 +24,7 @@ WORDS: tuple[Value, ...] = (
 )
 # The simplest value first; likely ones more than once.
 POOLS: dict[Domain, tuple[Value, ...]] = {
-    Domain.INTEGERS: (*INTEGERS, *INTEGERS, -1),
+    Domain.INTEGERS: (*INTEGERS, *INTEGERS, -1, -3),
     Domain.NUMBERS: (*INTEGERS, *INTEGERS[:3], *NUMBERS),
     Domain.WORDS: (*INTEGERS[:3], *INTEGERS[:3], *WORDS),
     Domain.EVERYTHING: (*INTEGERS, *INTEGERS, *NUMBERS, *WORDS),

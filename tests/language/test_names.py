@@ -100,11 +100,12 @@ def test_true_and_false_without_arguments_are_predicates_with_parentheses_only()
 
 
 def test_words_are_case_insensitive() -> None:
-    upper = "p(X, N) :- AGGREGATE(q(X, Y) AND NOT r(Y)) ON X WITH COUNT(DISTINCT Y) AS N, COMP(N, >, 1), BIND(N DIV 2 AS M)."
-    lower = "p(X, N) :- aggregate(q(X, Y) and not r(Y)) on X with count(distinct Y) as N, comp(N, >, 1), bind(N div 2 as M)."
-    mixed = "p(X, N) :- Aggregate(q(X, Y) And Not r(Y)) On X With Count(Distinct Y) As N, Comp(N, >, 1), Bind(N Div 2 As M)."
+    upper = "p(X, N) :- AGGREGATE(q(X, Y) AND NOT r(Y)) ON X WITH COUNT(DISTINCT Y) AS N, COMP(N, >, 1)."
+    lower = "p(X, N) :- aggregate(q(X, Y) and not r(Y)) on X with count(distinct Y) as N, comp(N, >, 1)."
+    mixed = "p(X, N) :- Aggregate(q(X, Y) And Not r(Y)) On X With Count(Distinct Y) As N, Comp(N, >, 1)."
     assert same(upper, lower)
     assert same(upper, mixed)
+    assert same("p(Y) :- q(X), BIND(X DIV 2 AS Y).", "p(Y) :- q(X), bind(X div 2 as Y).")
 
 
 def test_names_of_built_in_functions_are_case_insensitive_and_other_names_are_not() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from time import process_time
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corollary.diagnostics.render import render_all
@@ -37,6 +38,42 @@ def test_any_syntax_tree_parses_back(program: Program) -> None:
     assert_parses_back(program)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p(count(distinct (X + Y) * 2)) :- q(X, Y).",
+        "p(sum(distinct <distinct>(X))) :- q(X).",
+        "p(max(distinct <-a>(X))) :- q(X).",
+        "p :- !<-1>().",
+        "p :- !X = nOT, 'nOT' + 1 = X.",
+        "p(_'', 1). p(X, _',a', _'=,b') :- q(X).",
+        'p(X, --"-5"^^xsd:integer, -_integer(5)) :- q(X).',
+        "p(X, --5, -(-5), --\"INF\"^^xsd:double) :- q(X).",
+        "@prefix xsd: <a> . p(1e400).",
+        "@prefix : <a> . p :- :ggregate(f()).",
+        "<_x>(X) :- <_y>(X, <_z>(X)).",
+        "<²>(X) :- q(X).",
+        "@output <true> . @input <false>('a') . @output <NOT> .",
+        "@function F(a) . @function <http://example.org/f>(a, b) . @function 'not'/1 .",
+    ],
+)
+def test_a_text_that_was_once_printed_wrongly_parses_back(text: str) -> None:
+    parsed = parse(text)
+    assert not parsed.errors
+    assert_parses_back(parsed.program)
+
+
+@pytest.mark.parametrize("value", ["X", "_", "[1 | X]", "count(1)", "[1 | 2]", "1 / 0"])
+def test_an_option_of_a_directive_that_has_no_value_is_a_mistake(value: str) -> None:
+    (error,) = parse(f"@input p('a.csv', header = {value}) .").errors
+    assert error.code in ("E110", "E118", "E119")
+
+
+@pytest.mark.parametrize("text", ["_x(X) :- p(X).", "p(X) :- _x(X).", "_x(1)."])
+def test_a_typed_term_is_no_atom(text: str) -> None:
+    assert [error.code for error in parse(text).errors] == ["E115"]
+
+
 @given(st.one_of(texts(), mutated()))
 def test_no_text_makes_the_parser_raise_or_hang(text: str) -> None:
     start = process_time()
@@ -48,6 +85,10 @@ def test_no_text_makes_the_parser_raise_or_hang(text: str) -> None:
 
 
 @given(st.one_of(fact_texts(), texts(), mutated()))
+@example('p("5.0"^^xsd:decimal).')
+@example("p(<>, 1).")
+@example("p(1, <,a>, <=,b>).")
+@example("aggregate(f(1)).")
 def test_facts_read_fast_are_the_facts_read_slowly(text: str) -> None:
     fast, slow = parse(text), parse(text, join_facts=False)
     assert fast.program == Program.of(slow.program.statements)

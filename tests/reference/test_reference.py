@@ -130,6 +130,7 @@ def test_a_negated_comparison_is_its_opposite() -> None:
 
 def test_a_negated_comparison_holds_where_its_sides_cannot_be_compared() -> None:
     assert_gives("d(1). d(a). p(X) :- d(X), not X < 2.", "p(a).")
+    assert_gives("d(1). d(0). p(X) :- d(X), not 4 div X > 2.", "p(0).")
 
 
 def test_negation_looks_at_the_finished_relation() -> None:

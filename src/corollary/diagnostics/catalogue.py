@@ -71,6 +71,7 @@ UNKNOWN_FUNCTION = _kind("E207", "a built-in function with the wrong number of a
 # Evaluating it
 NOT_EVALUATED = _kind("E301", "a form that parses but that this evaluator cannot run")
 LIMIT_REACHED = _kind("E302", "a limit on facts or rounds was reached")
+FAILED_EXPRESSION = _kind("E303", "an expression without a value, where that stops the evaluation")
 
 # Data
 BAD_ROW = _kind("E401", "facts that do not fit their predicate")

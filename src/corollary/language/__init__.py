@@ -2,7 +2,7 @@
 
 from corollary.language.formatter import format_source
 from corollary.language.parser import Parsed, decode_source, parse, parse_program, parse_query, read_source
-from corollary.language.printer import Printer, print_element, print_program, print_rule, print_value
+from corollary.language.printer import Printer, print_element, print_program, print_rule, print_term, print_value
 
 __all__ = [
     "Parsed",
@@ -15,6 +15,7 @@ __all__ = [
     "print_element",
     "print_program",
     "print_rule",
+    "print_term",
     "print_value",
     "read_source",
 ]

@@ -71,6 +71,10 @@ def print_element(element: BodyElement | Atom, prefixes: dict[str, str] | None =
     return Printer(prefixes).element(element)
 
 
+def print_term(term: Term, prefixes: dict[str, str] | None = None) -> str:
+    return Printer(prefixes).term(term)
+
+
 def print_value(value: Value, prefixes: dict[str, str] | None = None) -> str:
     """A constant as it is written in a program."""
     return Printer(prefixes).value(value)

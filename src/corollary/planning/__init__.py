@@ -1,5 +1,6 @@
 """From rules to plans: normal form, order of operations. Nothing here sees a tuple."""
 
+from corollary.planning.explain import explain_plan
 from corollary.planning.join_order import plan_rule
 from corollary.planning.linearise import linearise
 from corollary.planning.normal_form import (
@@ -38,6 +39,7 @@ __all__ = [
     "Statistics",
     "Use",
     "Version",
+    "explain_plan",
     "linearise",
     "normalise",
     "normalise_query",

@@ -54,6 +54,9 @@ def _temporal(value: dt.datetime | dt.date | dt.time) -> Literal:
         raise NoConstant(f"{value} is not a constant")
     if getattr(value, "nanosecond", 0):
         raise NoConstant(f"{value} has nanoseconds: round to microseconds")
+    zone = value.utcoffset() if isinstance(value, (dt.datetime, dt.time)) else None
+    if zone and zone.total_seconds() % 60:
+        raise NoConstant(f"{value} has a time zone with seconds")
     kind = "dateTime" if isinstance(value, dt.datetime) else "date" if isinstance(value, dt.date) else "time"
     return Literal(_lexical(value), XSD + kind)
 

@@ -112,8 +112,13 @@ def _derived(rule: Rule, facts: Relations) -> tuple[str, list[Fact]]:
     rows = solutions(rule.body, facts)
     if rule.has_head_aggregate:
         return rule.head.predicate, list(_aggregated_heads(rule.head, rows))
+    return rule.head.predicate, head_facts(rule, rows)
+
+
+def head_facts(rule: Rule, rows: list[Binding]) -> list[Fact]:
+    """The head of each instance, with repetitions."""
     heads = (_values(rule.head.arguments, row) for row in rows)
-    return rule.head.predicate, [head for head in heads if head is not None]
+    return [head for head in heads if head is not None]
 
 
 def _aggregated_heads(head: Atom, rows: list[Binding]) -> Iterator[Fact]:

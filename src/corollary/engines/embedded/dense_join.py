@@ -8,9 +8,11 @@ import numpy as np
 from numba import njit
 
 from corollary.engines.embedded.closure import emit_pairs, number_codes, set_bits
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relation import Codes, Relation
 
 _MAX_BYTES = 1 << 30
+_BLOCK = 1024
+_NO_NODE = np.uint32(0xFFFFFFFF)
 
 
 def instance_count(left: Codes, right: Codes, universe: int) -> int:
@@ -45,6 +47,28 @@ def join(left: Codes, right: Codes, universe: int) -> Codes:
     count = int(np.bitwise_count(bits).sum())
     own = np.full(len(sources), -1, np.int64)
     return emit_pairs(bits, np.arange(len(sources)), own, sources, columns, count)  # type: ignore[no-any-return]
+
+
+def insert_counted(left: Codes, right: Codes, universe: int, into: Relation, owner: str) -> None:
+    """Inserts the pairs with the number of ways to derive each: a product of integer matrices, in blocks of rows."""
+    columns, column_of = number_codes([right[:, 1]], universe)
+    middle, middle_of = number_codes([right[:, 0]], universe)
+    sources, source_of = number_codes([left[:, 0]], universe)
+    reachable = left[middle_of[left[:, 1]] != _NO_NODE]
+    # Counts stay below 2**53, so that products of doubles are exact.
+    step = np.zeros((len(middle), len(columns)), np.float64)
+    step[middle_of[right[:, 0]], column_of[right[:, 1]]] = 1
+    rows, places = source_of[reachable[:, 0]], middle_of[reachable[:, 1]]
+    order = np.argsort(rows, kind="stable")
+    rows, places = rows[order], places[order]
+    for start in range(0, len(sources), _BLOCK):
+        inside = slice(*np.searchsorted(rows, [start, start + _BLOCK]))
+        block = np.zeros((min(_BLOCK, len(sources) - start), len(middle)), np.float64)
+        block[rows[inside] - start, places[inside]] = 1
+        counts = block @ step
+        found = np.nonzero(counts)
+        pairs = np.stack([sources[found[0] + start], columns[found[1]]], axis=1)
+        into.insert_with_counts(pairs, counts[found].astype(np.uint32), owner)
 
 
 @njit(cache=True, nogil=True)

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
-from corollary.engines.embedded.evaluation import Evaluation, Report, Store
+from corollary.engines.embedded.evaluation import Evaluation, PlanReport, Report, Store
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import Work
 from corollary.engines.embedded.universe import Universe
-from corollary.planning import normalise, normalise_query
+from corollary.language import print_rule
+from corollary.planning import explain_plan, normalise, normalise_query
 from corollary.program import Aggregation, Comparison, Negation, Query, Rule
+
+EXPLICIT = "explicit"
 
 
 @dataclass
@@ -25,6 +28,7 @@ class NodeReport:
     instances: int
     new_facts: int
     seconds: float
+    plans: list[PlanReport]
 
 
 @dataclass
@@ -45,6 +49,23 @@ class RunReport:
     def seconds(self) -> float:
         return sum(node.seconds for node in self.nodes)
 
+    def explain(self, rules: dict[str, Rule], prefixes: dict[str, str]) -> str:
+        """For people: per hyper-node its strategy, and per rule the order, the access paths and the actual counts."""
+        lines: list[str] = []
+        for report in self.nodes:
+            lines.append(
+                f"{report.node}  {report.strategy}: {report.rounds:,} rounds, {report.instances:,} instances, "
+                f"{report.new_facts:,} new facts, {report.seconds * 1000:,.1f} ms"
+            )
+            lines += [f"  {name}: {print_rule(rules[name], prefixes)}" for name in report.node.rules]
+            for plan in report.plans:
+                lines.append(
+                    f"    plan of {plan.plan.name}: ran {plan.runs:,} times, {plan.instances:,} instances, "
+                    f"{plan.new_facts:,} new facts"
+                )
+                lines += [f"      {number}. {line}" for number, line in enumerate(explain_plan(plan.plan, prefixes), 1)]
+        return "\n".join(lines)
+
 
 class EmbeddedEngine:
     """Holds explicit facts; `materialise` makes the visible ones anew from them and the rules.
@@ -52,8 +73,17 @@ class EmbeddedEngine:
     A predicate without rules is visible as it is stored; the visible relation of the others starts from their explicit facts.
     """
 
-    def __init__(self, graph: RuleGraph, *, without: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        graph: RuleGraph,
+        *,
+        without: frozenset[str] = frozenset(),
+        discards_errors: bool = True,
+        updates: bool = False,
+    ) -> None:
         self._graph = graph
+        self._discards_errors = discards_errors
+        self._updates = updates
         self._without = without
         self._explicit = Store()
         self._visible: Store | None = None
@@ -89,7 +119,7 @@ class EmbeddedEngine:
     ) -> None:
         """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes."""
         store = self._visible_start()
-        work = Work(check=lambda: check(store.size))
+        work = Work(discards_errors=self._discards_errors, check=lambda: check(store.size))
         evaluation = Evaluation(store, work, orders_texts=_orders_texts(self._graph), without=self._without)
         report = RunReport()
         for node in self._graph.hyper_nodes:
@@ -100,25 +130,55 @@ class EmbeddedEngine:
             check(after)
             seconds = time.perf_counter() - started
             report.nodes.append(
-                NodeReport(node, found.strategy, found.rounds, found.instances, after - before, seconds)
+                NodeReport(
+                    node,
+                    found.strategy,
+                    found.rounds,
+                    found.instances,
+                    after - before,
+                    seconds,
+                    list(found.plans.values()),
+                )
             )
             finished(report.nodes[-1])
         self._visible, self.report = store, report
 
     def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
         rules = [normalise(self._graph.rules[name]) for name in node.rules]
-        return evaluation.evaluate(rules, modules_of(self._graph, node), recursive=self._graph.is_recursive(node))
+        modules, recursive = modules_of(self._graph, node), self._graph.is_recursive(node)
+        return evaluation.evaluate(rules, modules, recursive=recursive, owner=str(node))
 
     def _visible_start(self) -> Store:
         derived = {rule.head.predicate for rule in self._graph.rules.values()}
-        store = Store()
+        store = Store(counted=self._updates)
         store.universe = self._explicit.universe
         for predicate, relation in self._explicit.relations.items():
             if predicate not in derived:
                 store.relations[predicate] = relation
             else:
-                store.relation(predicate, relation.arity).append_distinct(relation.facts)
+                owner = EXPLICIT if self._updates else None
+                store.relation(predicate, relation.arity).append_distinct(relation.facts, owner)
         return store
+
+    def support(self, predicate: str) -> Relation | None:
+        """The relation that carries support: the visible one, or for a closed predicate what the closure started from."""
+        self.visible(predicate)
+        assert self._visible is not None
+        return self._visible.seeds.get(predicate) or self._visible.relations.get(predicate)
+
+    def owners(self, predicate: str) -> dict[str, int]:
+        """How many visible facts of a predicate each owner supports: explicit facts, and hyper-nodes by their rules.
+
+        A hyper-node that closes the predicate supports everything that is visible. Only with `updates` is this known.
+        """
+        relation = self.support(predicate)
+        if relation is None:
+            return {}
+        if predicate not in {rule.head.predicate for rule in self._graph.rules.values()}:
+            return {EXPLICIT: relation.size}
+        return {
+            owner: int((relation.support_of(owner)[: max(1, relation.size)] > 0).sum()) for owner in relation.owners
+        }
 
     def visible(self, predicate: str) -> Relation | None:
         if self._visible is None:

@@ -33,21 +33,33 @@ OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists")
 
 
 @dataclass
+class PlanReport:
+    """How often a plan ran, and what came of it."""
+
+    plan: RulePlan
+    runs: int = 0
+    instances: int = 0
+    new_facts: int = 0
+
+
+@dataclass
 class Report:
     """What a hyper-node has cost."""
 
     strategy: str
     rounds: int = 0
     instances: int = 0
-    plans: dict[int, RulePlan] = field(default_factory=dict)
+    plans: dict[int, PlanReport] = field(default_factory=dict)
 
 
 class Store:
     """The relations of a knowledge base by predicate, over one universe."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, counted: bool = False) -> None:
         self.universe = Universe()
         self.relations: dict[str, Relation] = {}
+        self.counted = counted
+        self.seeds: dict[str, Relation] = {}  # what a closed predicate had before its closure, with its support
 
     @property
     def size(self) -> int:
@@ -56,7 +68,7 @@ class Store:
 
     def relation(self, predicate: str, arity: int) -> Relation:
         if predicate not in self.relations:
-            self.relations[predicate] = Relation(arity, self.universe.code_bits)
+            self.relations[predicate] = Relation(arity, self.universe.code_bits, counted=self.counted)
         relation = self.relations[predicate]
         relation.widen(self.universe.code_bits)
         return relation
@@ -72,6 +84,7 @@ class Evaluation:
         self._without = without
         self._ordering = Ordering(store.universe, texts=orders_texts)
         self._growing: dict[str, tuple[int, int]] = {}
+        self._owner: str | None = None
         self._aggregates: dict[int, Relation] = {}
         self._kept: list[NormalRule] = []
         self._projections: dict[tuple[str, int, tuple[Column, ...]], Relation] = {}
@@ -80,12 +93,18 @@ class Evaluation:
 
     # -- hyper-nodes -------------------------------------------------------------------------------------------------
 
-    def evaluate(self, rules: Sequence[NormalRule], modules: Sequence[Module], *, recursive: bool) -> Report:
-        """Adds to the store everything that these rules of one hyper-node derive."""
+    def evaluate(
+        self, rules: Sequence[NormalRule], modules: Sequence[Module], *, recursive: bool, owner: str = ""
+    ) -> Report:
+        """Adds to the store everything that these rules of one hyper-node derive.
+
+        In a counted store the facts of a nonrecursive hyper-node carry the number of its derivations; a recursive one owns the
+        facts that it found first.
+        """
         before = self._work.instances
         heads = {rule.head.predicate: rule.head.arity for rule in rules}
-        for predicate, arity in heads.items():
-            self.store.relation(predicate, arity)
+        sizes = {predicate: self.store.relation(predicate, arity).size for predicate, arity in heads.items()}
+        self._owner = owner if self.store.counted and not recursive else None
         report = Report(modules[0].name if len(modules) == 1 else "recursive")
         if not recursive:
             self._start_round(heads)
@@ -96,6 +115,11 @@ class Evaluation:
             report.strategy = "recursive"
             self._fixpoint_with_modules(rules, modules, report)
         self._growing.clear()
+        if recursive and self.store.counted:
+            for predicate, size in sizes.items():
+                if predicate not in self.store.seeds:
+                    self.store.relations[predicate].mark(owner, size)
+        self._owner = None
         report.instances = self._work.instances - before
         return report
 
@@ -157,6 +181,9 @@ class Evaluation:
         if pairs is None:
             return False
         if relation.size:
+            if self.store.counted:
+                self.store.seeds[module.predicate] = relation
+                relation = self.store.relations[module.predicate] = Relation(2)
             relation.become(pairs)
         return True
 
@@ -196,9 +223,13 @@ class Evaluation:
     def _run_into(self, rule: NormalRule, delta: int | None, into: Relation, report: Report) -> None:
         self._aggregates.clear()
         plan = self._plan(rule, delta)
-        report.plans[id(plan)] = plan
+        measured = report.plans.setdefault(id(plan), PlanReport(plan))
+        instances, size = self._work.instances, into.size
         if delta is not None or not self._join_densely(plan, rule, into):
-            self._prepared(plan).run(into)
+            self._prepared(plan).run(into, self._owner)
+        measured.runs += 1
+        measured.instances += self._work.instances - instances
+        measured.new_facts += into.size - size
 
     def _prepared(self, plan: RulePlan) -> PreparedPlan:
         if id(plan) not in self._prepared_plans:
@@ -211,7 +242,8 @@ class Evaluation:
         if key not in self._plans:
             self._kept.append(rule)  # the key holds its identity
             versions = self._versions(rule, delta)
-            self._plans[key] = plan_rule(rule, self, versions, keep_all="exists" in self._without)
+            keep_all = "exists" in self._without or self._owner is not None
+            self._plans[key] = plan_rule(rule, self, versions, keep_all=keep_all)
         return self._plans[key]
 
     def _versions(self, rule: NormalRule, delta: int | None) -> tuple[Version, ...]:
@@ -234,6 +266,9 @@ class Evaluation:
         left, right = (_oriented(self.relation(source).facts, swap) for source, swap in sides)
         if not dense_join.pays(left, right, self.universe.size):
             return False
+        if self._owner is not None:
+            dense_join.insert_counted(left, right, self.universe.size, into, self._owner)
+            return True
         pairs = dense_join.join(left, right, self.universe.size)
         if into.size == 0:
             into.append_distinct(pairs)

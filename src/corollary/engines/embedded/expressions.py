@@ -69,6 +69,20 @@ def compute_column(
     return codes, valid
 
 
+def first_error(term: Term, columns: dict[str, Codes], count: int, universe: Universe) -> str | None:
+    """Why the term has no value in some row, or None where it has one in all of them."""
+    _, valid = compute_column(Compute("", term), columns, count, universe)
+    if valid.all():
+        return None
+    row = int(np.flatnonzero(~valid)[0])
+    names = {variable.name for variable in variables_of(term)}
+    try:
+        evaluate_term(term, {name: universe.value(int(columns[name][row])) for name in names})
+    except EvaluationError as error:
+        return str(error)
+    return "no value"
+
+
 def holds_column(comparison: Compare, columns: dict[str, Codes], count: int, universe: Universe) -> Array:
     """For which rows a comparison of expressions holds (or, negated, does not)."""
     try:

@@ -61,15 +61,15 @@ def contains_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
 @njit(inline="always")
 def insert_wide(
     table: Any, shift: Any, mask: Any, rows: Any, arity: Any, values: Any, at: Any, key: Any, row: Any
-) -> bool:
-    """Like `insert_key` for rows that do not fit into a word; `row` is the number that the row gets when it is new."""
+) -> Any:
+    """For tables that hold numbers of rows: the number of the row, which is `row` when it is new."""
     slot = slot_of(key, shift)
     tag = (key >> U64(32)) << U64(32)
     while True:
         found = load_u64(table, slot)
         if found == EMPTY:
             store_u64(table, slot, tag | row)
-            return True
+            return row
         if (found >> U64(32)) << U64(32) == tag:
             other = (found & U64(0xFFFFFFFF)) * arity
             same = True
@@ -78,7 +78,7 @@ def insert_wide(
                     same = False
                     break
             if same:
-                return False
+                return found & U64(0xFFFFFFFF)
         slot = (slot + U64(1)) & mask
 
 

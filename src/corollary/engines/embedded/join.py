@@ -52,7 +52,7 @@ MEMBER, EXISTS = 10, 11
 # Scalars of the state.
 S_DEPTH, S_BUFFERED, S_SIZE, S_INSTANCES, S_STARTED = 0, 1, 2, 3, 4
 # Scalars of the head.
-H_ROWS, H_ARITY, H_TABLE, H_SHIFT, H_MASK, H_BITS, H_LIMIT, H_INSERTS = 0, 1, 2, 3, 4, 5, 6, 7
+H_ROWS, H_ARITY, H_TABLE, H_SHIFT, H_MASK, H_BITS, H_LIMIT, H_INSERTS, H_COUNTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
 BUFFER = 64
 DONE, FULL, YIELDED = 0, 1, 2
@@ -195,12 +195,16 @@ def _flush(head: Any, keys: Any, waiting: Any, count: int, size: Any) -> Any:
     rows, arity = U64(head[H_ROWS]), U64(head[H_ARITY])
     table, shift, mask, bits = U64(head[H_TABLE]), U64(head[H_SHIFT]), U64(head[H_MASK]), U64(head[H_BITS])
     if bits == U64(0):
+        counts = U64(head[H_COUNTS])
         for i in range(count):
             at = U64(i) * arity
-            if insert_wide(table, shift, mask, rows, arity, waiting, at, keys[i], size):
+            row = insert_wide(table, shift, mask, rows, arity, waiting, at, keys[i], size)
+            if row == size:
                 for column in range(arity):
                     store_u32(rows, size * arity + U64(column), waiting[at + U64(column)])
                 size += U64(1)
+            if counts != U64(0):
+                store_u32(counts, row, load_u32(counts, row) + np.uint32(1))
     elif arity == U64(2):
         for i in range(count):
             if insert_key(table, shift, mask, keys[i]):

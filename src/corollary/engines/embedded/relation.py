@@ -12,6 +12,7 @@ from corollary.engines.embedded.index import ChainIndex, RangeIndex
 from corollary.engines.embedded.memory import address, prefetch_u64
 
 Codes: TypeAlias = np.ndarray[Any, np.dtype[np.uint32]]
+Counts: TypeAlias = np.ndarray[Any, np.dtype[np.uint32]]
 
 
 class Pairs(Protocol):
@@ -24,23 +25,27 @@ class Pairs(Protocol):
 
 _FIRST_CAPACITY = 256
 _AHEAD = 32
+_NO_COUNTS = np.empty(0, np.uint32)
 
 
 class Relation:
     """Facts of one predicate as an array of codes, one row a fact; rows are numbered in the order of their insertion.
 
     `size` rows are in use. The set is kept from the first insertion on; a relation filled by `append_distinct` builds it when
-    somebody asks for membership.
+    somebody asks for membership. A `counted` relation knows for each row and owner how often the owner derives it (its
+    support); its set leads to the numbers of rows.
     """
 
-    def __init__(self, arity: int, code_bits: int = 32) -> None:
+    def __init__(self, arity: int, code_bits: int = 32, *, counted: bool = False) -> None:
         self.arity = arity
+        self.counted = counted
+        self._support: dict[str, Counts] = {}
         self.size = 0
         self._rows: Codes = np.empty((_FIRST_CAPACITY, arity), np.uint32)
         self._pending: Pairs | None = None
         self._addressed_rows: Codes | None = None
         self._rows_address = 0
-        self._bits = _packed_bits(arity, code_bits)
+        self._bits = 0 if counted else _packed_bits(arity, code_bits)
         self._table: np.ndarray[Any, np.dtype[np.uint64]] = np.empty(0, np.uint64)
         self._hashed = 0  # the rows below this number are in the table
         self._ranges: dict[tuple[int, ...], RangeIndex] = {}
@@ -64,11 +69,16 @@ class Relation:
         """The rows in use, as a view."""
         return self.rows[: self.size]
 
-    def insert(self, rows: Codes) -> int:
-        """Adds the rows that are not there yet; gives their number. They are the last rows afterwards."""
+    def insert(self, rows: Codes, owner: str | None = None) -> int:
+        """Adds the rows that are not there yet; gives their number. They are the last rows afterwards.
+
+        With an owner, every row counts as one derivation of it.
+        """
         before = self.size
         if self.arity == 0:
             self.size = max(self.size, min(1, len(rows)))
+            if owner is not None:
+                self.support_of(owner)[0] += len(rows)
             return self.size - before
         # In pieces, so that many duplicates do not make the relation grow for nothing.
         rows = np.ascontiguousarray(rows, dtype=np.uint32)
@@ -78,18 +88,53 @@ class Relation:
             self.reserve(len(piece))
             self.size = int(
                 _insert_rows(
-                    piece, self.rows, self.size, self._table, self.table_shift, self.table_mask, U64(self._bits)
+                    piece,
+                    self.rows,
+                    self.size,
+                    self._table,
+                    self.table_shift,
+                    self.table_mask,
+                    U64(self._bits),
+                    _NO_COUNTS if owner is None else self.support_of(owner),
                 )
             )
             self._hashed = self.size
         return self.size - before
 
-    def append_distinct(self, rows: Codes) -> None:
+    def insert_with_counts(self, rows: Codes, counts: Counts, owner: str) -> None:
+        """Adds distinct rows, each with its number of derivations by the owner."""
+        self.reserve(len(rows))
+        places = np.empty(len(rows), np.uint32)
+        self.size = int(
+            _find_or_insert(rows, self.rows, self.size, self._table, self.table_shift, self.table_mask, places)
+        )
+        self._hashed = self.size
+        self.support_of(owner)[places] += counts
+
+    def append_distinct(self, rows: Codes, owner: str | None = None) -> None:
         """Adds rows that are known to be new and distinct, without touching the set."""
         if len(rows):
             self._grow_rows(self.size + len(rows))
             self.rows[self.size : self.size + len(rows)] = rows
             self.size += len(rows)
+            if owner is not None:
+                self.mark(owner, self.size - len(rows))
+
+    # -- support -----------------------------------------------------------------------------------------------------
+
+    @property
+    def owners(self) -> list[str]:
+        return list(self._support)
+
+    def support_of(self, owner: str) -> Counts:
+        """How often the owner derives each row; aligned with `rows`, writable."""
+        if owner not in self._support:
+            self._support[owner] = np.zeros(max(1, len(self.rows)), np.uint32)
+        return self._support[owner]
+
+    def mark(self, owner: str, start: int) -> None:
+        """The rows from `start` on are the owner's, with one derivation that is known."""
+        self.support_of(owner)[start : self.size] = 1
 
     def become(self, pairs: Pairs) -> None:
         """Holds exactly these pairs from now on; they contain what was there before."""
@@ -119,6 +164,9 @@ class Relation:
         removed = self.size - int(keep.sum())
         if removed:
             kept = self.facts[keep]
+            for counts in self._support.values():
+                counts[: len(kept)] = counts[: self.size][keep]
+                counts[len(kept) :] = 0
             self.rows[: len(kept)] = kept
             self.size = len(kept)
             self._forget_structures()
@@ -156,7 +204,7 @@ class Relation:
 
     def widen(self, code_bits: int) -> None:
         """Called when codes have become too large for the packed keys."""
-        if _packed_bits(self.arity, code_bits) != self._bits:
+        if not self.counted and _packed_bits(self.arity, code_bits) != self._bits:
             self._bits = _packed_bits(self.arity, code_bits)
             self._hashed = 0
             self._table = np.empty(0, np.uint64)
@@ -197,6 +245,9 @@ class Relation:
             grown = np.empty((max(wanted, len(self.rows) * 2), self.arity), np.uint32)
             grown[: self.size] = self.facts
             self.rows = grown
+            for owner, counts in self._support.items():
+                self._support[owner] = np.zeros(len(grown), np.uint32)
+                self._support[owner][: len(counts)] = counts
 
     # -- indexes -----------------------------------------------------------------------------------------------------
 
@@ -220,7 +271,8 @@ class Relation:
     def nbytes(self) -> int:
         ranges = sum(index.nbytes for index in self._ranges.values())
         chains = sum(index.nbytes for index in self._chains.values())
-        return self._rows.nbytes + self._table.nbytes + ranges + chains
+        support = sum(counts.nbytes for counts in self._support.values())
+        return self._rows.nbytes + self._table.nbytes + ranges + chains + support
 
     @property
     def rows_address(self) -> int:
@@ -254,7 +306,7 @@ def _row_key(rows: Any, row: int, bits: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: Any, bits: Any) -> int:
+def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: Any, bits: Any, counts: Any) -> int:
     count, arity = new.shape[0], new.shape[1]
     slots, places = U64(table.ctypes.data), U64(rows.ctypes.data)
     flat = new.reshape(-1)
@@ -263,13 +315,33 @@ def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: A
             prefetch_u64(slots, slot_of(_row_key(new, row + _AHEAD, bits), shift))
         key = _row_key(new, row, bits)
         if bits == U64(0):
-            is_new = insert_wide(slots, shift, mask, places, U64(arity), flat, U64(row * arity), key, U64(size))
+            found = insert_wide(slots, shift, mask, places, U64(arity), flat, U64(row * arity), key, U64(size))
+            is_new = found == U64(size)
+            if len(counts):
+                counts[found] += np.uint32(1)
         else:
             is_new = insert_key(slots, shift, mask, key)
         if is_new:
             for column in range(arity):
                 rows[size, column] = new[row, column]
             size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _find_or_insert(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: Any, places: Any) -> int:
+    """The numbers of the rows, new ones are added; for tables that hold numbers of rows."""
+    slots, start = U64(table.ctypes.data), U64(rows.ctypes.data)
+    arity = new.shape[1]
+    flat = new.reshape(-1)
+    for row in range(new.shape[0]):
+        key = _row_key(new, row, U64(0))
+        found = insert_wide(slots, shift, mask, start, U64(arity), flat, U64(row * arity), key, U64(size))
+        if found == U64(size):
+            for column in range(arity):
+                rows[size, column] = new[row, column]
+            size += 1
+        places[row] = found
     return size
 
 

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.embedded import join
-from corollary.engines.embedded.expressions import compute_column, holds_column
+from corollary.engines.embedded.expressions import compute_column, first_error, holds_column
+from corollary.engines.embedded.memory import address
 from corollary.engines.embedded.pipeline import Pipeline, Rows
 from corollary.engines.embedded.relation import Codes, Relation
+from corollary.language import print_term
 from corollary.planning import Absence, Access, Compare, Compute, Operation, RulePlan, Use
-from corollary.program import Constant
+from corollary.program import Constant, Term
 
 _CHUNK = 1 << 18
 _BUDGET = 20_000_000
@@ -21,9 +24,13 @@ _BUDGET = 20_000_000
 
 @dataclass
 class Work:
-    """What evaluation has cost so far; `check` is called now and then and may stop it by raising."""
+    """What evaluation has cost so far; `check` is called now and then and may stop it by raising.
+
+    An expression without a value discards its rule instance, or stops everything where errors are not discarded.
+    """
 
     instances: int = 0
+    discards_errors: bool = True
     check: Callable[[], None] = field(default=lambda: None)
 
 
@@ -42,12 +49,14 @@ class PreparedPlan:
             self._first_registers[register] = rows.universe.encode(constant.value)
         self._whole: Pipeline | None = None
         self._into = Relation(0)
+        self._owner: str | None = None
 
-    def run(self, into: Relation) -> None:
-        """Inserts every head that the plan derives into a relation."""
+    def run(self, into: Relation, owner: str | None = None) -> None:
+        """Inserts every head that the plan derives into a relation; with an owner, every instance is counted as its."""
         self._into = into
+        self._owner = owner
         if self._is_projection:
-            _project(self._plan, self._rows, into, self._work, self._has_distinct_heads)
+            self._project()
         elif self._whole is not None:
             self._whole.refresh()
             if not self._whole.impossible:
@@ -86,19 +95,47 @@ class PreparedPlan:
 
     def _into_head(self, pipeline: Pipeline) -> None:
         into = self._into
+        into.widen(self._rows.universe.code_bits)  # computations may have brought larger codes
         if into.arity == 0:
-            scratch = Relation(1)
-            for _ in self._kernel(pipeline, scratch, (0,), inserts=False, limit=join.BUFFER):
-                into.size = 1
-                return
-            into.size = max(into.size, min(1, scratch.size))
+            self._into_proposition(pipeline)
             return
         if into.size == 0 and self._has_distinct_heads:
             for _ in self._kernel(pipeline, into, self._plan.head_registers, inserts=False, limit=None):
                 into.make_room(into.size)
+            if self._owner is not None:
+                into.mark(self._owner, 0)
             return
         for _ in self._kernel(pipeline, into, self._plan.head_registers, inserts=True, limit=None):
             into.reserve(max(into.size, join.BUFFER * 4))
+
+    def _project(self) -> None:
+        """Copies columns: no kernel is needed where nothing is looked up or tested."""
+        (access,) = self._plan.operations
+        assert isinstance(access, Access)
+        into, universe = self._into, self._rows.universe
+        low, high = self._rows.row_range(access.source, access.version)
+        source = self._rows.relation(access.source).rows[low:high]
+        places = {column.register: place for place, column in enumerate(access.columns) if column.use is Use.BIND}
+        heads = np.empty((high - low, into.arity), np.uint32)
+        for place, register in enumerate(self._plan.head_registers):
+            heads[:, place] = source[:, places[register]] if register in places else self._first_registers[register]
+        self._work.instances += len(heads)
+        if into.arity == 1 and len(heads) > 1000 and self._owner is None:
+            heads = _distinct_codes(heads[:, 0], universe.size)
+        if into.size == 0 and self._has_distinct_heads:
+            into.append_distinct(heads, self._owner)
+        else:
+            into.insert(heads, self._owner)
+        self._work.check()
+
+    def _into_proposition(self, pipeline: Pipeline) -> None:
+        into, scratch, count = self._into, Relation(1), 0
+        for _ in self._kernel(pipeline, scratch, (0,), inserts=False, limit=join.BUFFER):
+            count += scratch.size
+            scratch.size = 0
+            if self._owner is None:  # one instance is enough when nobody counts
+                break
+        into.insert(np.empty((count + scratch.size, 0), np.uint32), self._owner)
 
     def _bindings(self, pipeline: Pipeline, registers: tuple[int, ...]) -> Iterator[dict[int, Codes]]:
         """The bindings that a pipeline finds, as columns by register, in pieces."""
@@ -124,7 +161,7 @@ class PreparedPlan:
         counted = 0
         while True:
             levels, tests, count = pipeline.encode()
-            head = _head_fields(into, inserts, limit)
+            head = _head_fields(into, inserts, limit, self._owner)
             state[join.S_SIZE] = into.size
             status = join.run_pipeline(
                 levels, tests, head, head_registers, values, current, end, keys, waiting, state, count, _BUDGET
@@ -146,6 +183,7 @@ class PreparedPlan:
             by_name = {name: columns[register] for name, register in names.items() if register in columns}
             count = len(next(iter(columns.values()))) if columns else 1
             if isinstance(operation, Compute):
+                self._stop_on_errors((operation.expression,), by_name, count)
                 codes, keep = compute_column(operation, by_name, count, self._rows.universe)
                 register = names[operation.variable]
                 if register in columns:
@@ -153,6 +191,7 @@ class PreparedPlan:
                 columns = {**columns, register: codes}
             else:
                 assert isinstance(operation, Compare)
+                self._stop_on_errors((operation.left, operation.right), by_name, count)
                 keep = holds_column(operation, by_name, count, self._rows.universe)
             columns = {register: column[keep] for register, column in columns.items()}
             if not keep.any():
@@ -166,11 +205,18 @@ class PreparedPlan:
         for place, register in enumerate(self._plan.head_registers):
             heads[:, place] = columns.get(register, self._first_registers[register])
         self._work.instances += len(heads)
-        self._widen_if_needed()
-        self._into.insert(heads)
-
-    def _widen_if_needed(self) -> None:
         self._into.widen(self._rows.universe.code_bits)
+        self._into.insert(heads, self._owner)
+
+    def _stop_on_errors(self, terms: tuple[Term, ...], columns: dict[str, Codes], count: int) -> None:
+        """Raises where one of the terms has no value in some row, if that is to stop the evaluation."""
+        if self._work.discards_errors:
+            return
+        for term in terms:
+            error = first_error(term, columns, count, self._rows.universe)
+            if error is not None:
+                message = f"in rule {self._plan.name}: {print_term(term)} has no value: {error}"
+                raise ProgramError([Diagnostic(catalogue.FAILED_EXPRESSION, message, term.span)])
 
 
 def _with_compared_constants(plan: RulePlan) -> dict[Constant, int]:
@@ -205,30 +251,6 @@ def _is_projection(plan: RulePlan) -> bool:
             return False
 
 
-def _project(plan: RulePlan, rows: Rows, into: Relation, work: Work, distinct: bool) -> None:
-    (access,) = plan.operations
-    assert isinstance(access, Access)
-    relation = rows.relation(access.source)
-    low, high = rows.row_range(access.source, access.version)
-    places = {column.register: place for place, column in enumerate(access.columns) if column.use is Use.BIND}
-    constants = dict(plan.constants)
-    source = relation.rows[low:high]
-    heads = np.empty((high - low, into.arity), np.uint32)
-    for place, register in enumerate(plan.head_registers):
-        if register in places:
-            heads[:, place] = source[:, places[register]]
-        else:
-            heads[:, place] = rows.universe.encode(constants[register].value)
-    work.instances += len(heads)
-    if into.arity == 1 and len(heads) > 1000:
-        heads = _distinct_codes(heads[:, 0], rows.universe.size)
-    if into.size == 0 and distinct:
-        into.append_distinct(heads)
-    else:
-        into.insert(heads)
-    work.check()
-
-
 def _distinct_codes(column: Codes, universe: int) -> Codes:
     seen = np.zeros(universe, np.bool_)
     seen[column] = True
@@ -253,8 +275,8 @@ def _as_buffer(columns: dict[int, Codes]) -> Relation:
     return buffer
 
 
-def _head_fields(into: Relation, inserts: bool, limit: int | None) -> np.ndarray[Any, Any]:
-    head = np.zeros(8, np.int64)
+def _head_fields(into: Relation, inserts: bool, limit: int | None, owner: str | None) -> np.ndarray[Any, Any]:
+    head = np.zeros(9, np.int64)
     head[join.H_ROWS], head[join.H_ARITY] = into.rows_address, into.arity
     head[join.H_INSERTS] = int(inserts)
     if inserts:
@@ -262,6 +284,8 @@ def _head_fields(into: Relation, inserts: bool, limit: int | None) -> np.ndarray
         head[join.H_TABLE], head[join.H_SHIFT] = into.table_address, int(into.table_shift)
         head[join.H_MASK], head[join.H_BITS] = int(into.table_mask), into.bits
         head[join.H_LIMIT] = into.room
+        if owner is not None:
+            head[join.H_COUNTS] = address(into.support_of(owner))
     else:
         head[join.H_LIMIT] = limit or len(into.rows)
         head[join.H_BITS] = 32

@@ -1,0 +1,56 @@
+"""A plan as text: the order of its operations and how each one finds its rows."""
+
+from __future__ import annotations
+
+from corollary.language import Printer
+from corollary.planning.normal_form import AggregateSource, Compute
+from corollary.planning.rule_plan import Absence, Access, Column, RulePlan, Use, Version
+from corollary.program import Atom, Comparison, Constant, Negation, Term, Variable, Wildcard
+
+
+def explain_plan(plan: RulePlan, prefixes: dict[str, str] | None = None) -> list[str]:
+    """One line per operation, then the head."""
+    printer = Printer(prefixes)
+    names: dict[int, Term] = {register: Variable(name.strip() or name) for name, register in plan.registers.items()}
+    names |= dict(plan.constants)
+    lines: list[str] = []
+    for number, operation in enumerate(plan.operations):
+        match operation:
+            case Access():
+                what = _source(operation.source, operation.columns, names, printer)
+                lines.append(f"{what}  [{_way(operation, names, printer, first=number == 0)}]")
+            case Absence():
+                what = _source(operation.source, operation.columns, names, printer)
+                lines.append(f"not {what}  [look-up]")
+            case Compute():
+                expression = printer.term(operation.expression)
+                lines.append(f"{operation.variable.strip()} := {expression}  [whole columns]")
+            case _:
+                comparison = Comparison(operation.operator, operation.left, operation.right)
+                shown = printer.element(Negation(comparison) if operation.negated else comparison)
+                lines.append(f"{shown}  [{'test' if operation.is_simple else 'whole columns'}]")
+    head = Atom(plan.head_predicate, tuple(names[register] for register in plan.head_registers))
+    return [*lines, f"=> {printer.element(head)}"]
+
+
+def _source(
+    source: Atom | AggregateSource, columns: tuple[Column, ...], names: dict[int, Term], printer: Printer
+) -> str:
+    terms = tuple(Wildcard() if column.use is Use.SKIP else names[column.register] for column in columns)
+    predicate = source.predicate if isinstance(source, Atom) else "groups"
+    return printer.element(Atom(predicate.partition("\0")[0], terms))
+
+
+def _way(access: Access, names: dict[int, Term], printer: Printer, *, first: bool) -> str:
+    version = {Version.DELTA: "new rows: ", Version.OLD: "old rows: ", Version.FULL: ""}[access.version]
+    keys = access.key_columns
+    if not keys or access.version is Version.DELTA:
+        return version + "all rows"
+    if len(keys) == len(access.columns) and not first:
+        return version + "look-up"
+    by = ", ".join(_shown(names[access.columns[key].register], printer) for key in keys)
+    return version + (f"exists, by {by}" if access.exists else f"index by {by}")
+
+
+def _shown(term: Term, printer: Printer) -> str:
+    return printer.term(term) if isinstance(term, (Variable, Constant)) else "?"

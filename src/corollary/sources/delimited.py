@@ -1,0 +1,274 @@
+"""csv, tsv and facts files: Arrow's reader, with the line of every row that cannot be taken."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from corollary.sources.formats import Format
+from corollary.sources.read import DataFile, Loaded
+from corollary.sources.rejects import LISTED, Rejects
+from corollary.sources.typed import article, convert
+
+_BLOCK = 1 << 23
+_PARALLEL = 1 << 26  # bytes from which on threads pay; with them, Arrow does not number the rows that it rejects
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_delimited(file: DataFile, form: Format) -> Loaded:
+    """The rows of a text file. Quotes have a meaning in csv files only."""
+    default = "," if form is Format.CSV else "\t"
+    return _Reader(file, file.options.delimiter or default, quoted=form is Format.CSV).read()
+
+
+class _Reader:
+    def __init__(self, file: DataFile, delimiter: str, *, quoted: bool) -> None:
+        self._file = file
+        self._delimiter = delimiter
+        self._quoted = quoted
+        self._data = file.buffer()
+        if memoryview(self._data)[:3] == _BOM:
+            self._data = self._data.slice(3)
+        self._rejects = Rejects()
+
+    def read(self) -> Loaded:
+        header, width = self._shape()
+        if self._file.arity == 0 and not header:
+            return self._propositional()
+        if not width or not len(self._data):
+            return Loaded(self._empty(header))
+        names = header or [f"a{position}" for position in range(1, width + 1)]
+        table, rows = self._parse(width)
+        table, rows = self._drop_open_quote(table, rows)
+        table, rows = self._drop_undecodable(table, rows)
+        table = self._chosen(table.rename_columns(names), header)
+        table = self._converted(table, rows)
+        return Loaded(table, self._rejects.in_order())
+
+    # -- shape -------------------------------------------------------------------------------------------------------
+
+    def _shape(self) -> tuple[list[str] | None, int]:
+        """The names of the columns, if the file has them, and the number of columns of a row."""
+        options, arity = self._file.options, self._file.arity
+        if options.header:
+            cells, end = self._first_record()
+            self._skipped_lines = bytes(self._data[:end]).count(b"\n")
+            self._data = self._data.slice(end)
+            return cells, len(cells)
+        self._skipped_lines = 0
+        if options.columns:
+            raise options.error("'columns' needs the names of the columns", "header = true says that they are there")
+        wanted = len(options.types) if options.types else arity
+        return None, wanted if wanted is not None else len(self._first_record()[0])
+
+    def _first_record(self) -> tuple[list[str], int]:
+        """Its cells, and where the next record starts."""
+        text = io.BytesIO(self._data)
+        taken = 0
+
+        def lines() -> Any:
+            nonlocal taken
+            for line in text:
+                taken += len(line)
+                yield line.decode("utf-8", "replace")
+
+        quoting = {} if self._quoted else {"quoting": csv.QUOTE_NONE}
+        for cells in csv.reader(lines(), delimiter=self._delimiter, **quoting):  # type: ignore[arg-type]
+            if cells:
+                return cells, taken
+        return [], taken
+
+    def _empty(self, header: list[str] | None) -> pa.Table:
+        names = header or [f"a{position}" for position in range(1, (self._file.arity or 0) + 1)]
+        table = pa.table([pa.array([], pa.string())] * len(names), names=names)
+        return self._chosen(table, header)
+
+    def _propositional(self) -> Loaded:
+        """A predicate without arguments: a line with () states it."""
+        found = 0
+        for number, line in enumerate(bytes(self._data).splitlines(), 1):
+            if line.strip() == b"()":
+                found = 1
+            elif line:
+                self._rejects.add(self._file.name, number, "expected ()", line.decode("utf-8", "replace"))
+        return Loaded(pa.table({"": [0] * found}).select([]), self._rejects)
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def _parse(self, width: int) -> tuple[pa.Table, _RowNumbers]:
+        """The rows of the right width as columns of text (of bytes, where they are no text), with their numbers."""
+        parallel = len(self._data) > _PARALLEL
+        block, kind = _BLOCK, pa.string()
+        while True:
+            wrong: list[Any] = []
+            try:
+                table = self._read_csv(width, wrong, parallel=parallel, block=block, kind=kind)
+            except pa.ArrowInvalid as error:
+                if "UTF8" in str(error) and kind == pa.string():
+                    kind = pa.binary()
+                elif "straddling" in str(error) and block < len(self._data):  # one row is larger than a block
+                    block = min(len(self._data) + 1, (1 << 31) - 1)
+                else:
+                    raise self._file.broken(str(error)) from None
+                continue
+            if wrong and parallel:
+                parallel = False
+                continue
+            break
+        numbers = _RowNumbers(self, table.num_rows, [row.number for row in wrong])
+        for row in wrong[:LISTED]:
+            reason = f"{_columns(row.actual_columns)}, expected {width}"
+            self._rejects.add(self._file.name, numbers.line_of_record(row.number), reason, row.text)
+        self._rejects.count(self._file.name, len(wrong[LISTED:]))
+        return table, numbers
+
+    def _read_csv(self, width: int, wrong: list[Any], *, parallel: bool, block: int, kind: pa.DataType) -> pa.Table:
+        names = [str(position) for position in range(width)]
+
+        def reject(row: Any) -> str:
+            wrong.append(row)
+            return "skip"
+
+        return pa_csv.read_csv(
+            pa.BufferReader(self._data),
+            pa_csv.ReadOptions(column_names=names, use_threads=parallel, block_size=block),
+            pa_csv.ParseOptions(
+                delimiter=self._delimiter,
+                quote_char='"' if self._quoted else False,
+                newlines_in_values=self._quoted and self._has_quotes,
+                invalid_row_handler=reject,
+            ),
+            pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, kind), strings_can_be_null=False, check_utf8=kind == pa.string()
+            ),
+        )
+
+    def _drop_open_quote(self, table: pa.Table, rows: _RowNumbers) -> tuple[pa.Table, _RowNumbers]:
+        """Arrow takes the end of the file for the end of a quote."""
+        if not (self._quoted and self._has_quotes) or self.records[2] < 0:
+            return table, rows
+        return self._without(table, rows, rows.records == self.records[2], lambda row: "a quote is never closed")
+
+    def _drop_undecodable(self, table: pa.Table, rows: _RowNumbers) -> tuple[pa.Table, _RowNumbers]:
+        if not any(kind == pa.binary() for kind in table.schema.types):
+            return table, rows
+        wrong = np.zeros(table.num_rows, np.bool_)
+        for column in table.columns:
+            wrong |= np.concatenate([_undecodable(chunk) for chunk in column.chunks])
+        table, rows = self._without(table, rows, wrong, lambda row: "this is not valid UTF-8")
+        return table.cast(pa.schema([(name, pa.string()) for name in table.column_names])), rows
+
+    def _without(self, table: pa.Table, rows: _RowNumbers, wrong: Any, reason: Any) -> tuple[pa.Table, _RowNumbers]:
+        places = np.flatnonzero(wrong)
+        for row in places[:LISTED].tolist():
+            record = int(rows.records[row])
+            line = rows.line_of_record(record + 1)
+            self._rejects.add(self._file.name, line, reason(row), self._text(record))
+        self._rejects.count(self._file.name, len(places[LISTED:]))
+        if not len(places):
+            return table, rows
+        return table.filter(pa.array(~wrong)), rows.without(wrong)
+
+    def _chosen(self, table: pa.Table, header: list[str] | None) -> pa.Table:
+        columns = self._file.options.columns
+        if not columns or header is None:
+            return table
+        for name in columns:
+            if header.count(name) != 1:
+                what = "no column" if name not in header else "more than one column"
+                raise self._file.options.error(
+                    f"{self._file.path} has {what} '{name}'", f"its columns are {', '.join(header)}"
+                )
+        return table.select([header.index(name) for name in columns])
+
+    def _converted(self, table: pa.Table, rows: _RowNumbers) -> pa.Table:
+        types = self._file.options.types or ("any",) * table.num_columns
+        if len(types) != table.num_columns:
+            message = f"there are types for {_columns(len(types))}, and {self._file.path} has {table.num_columns}"
+            raise self._file.options.error(message)
+        found = [convert(column, name) for column, name in zip(table.columns, types, strict=True)]
+        fields = [one.field(name) for one, name in zip(found, table.column_names, strict=True)]
+        converted = pa.table([one.column for one in found], schema=pa.schema(fields))
+        wrong = np.zeros(table.num_rows, np.bool_)
+        for one in found:
+            if one.wrong is not None:
+                wrong |= one.wrong
+        if not wrong.any():
+            return converted
+
+        def reason(row: int) -> str:
+            place = next(place for place, one in enumerate(found) if one.wrong is not None and one.wrong[row])
+            return f"'{table.column(place)[row].as_py()[:60]}' in column {place + 1} is not {article(types[place])}"
+
+        return self._without(converted, rows, wrong, reason)[0]
+
+    # -- lines -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _has_quotes(self) -> bool:
+        view = np.frombuffer(self._data, np.uint8)
+        return any((view[start : start + _BLOCK] == ord('"')).any() for start in range(0, len(view), _BLOCK))
+
+    @cached_property
+    def records(self) -> tuple[Any, Any, int]:
+        from corollary.sources.records import record_lines
+
+        quote = ord('"') if self._quoted else -1
+        lines, starts, open_record = record_lines(np.frombuffer(self._data, np.uint8), ord(self._delimiter), quote)
+        return lines + self._skipped_lines, starts, open_record
+
+    def _text(self, record: int) -> str:
+        _, starts, _ = self.records
+        start = int(starts[record])
+        stop = int(starts[record + 1]) if record + 1 < len(starts) else len(self._data)
+        return bytes(self._data[start : min(stop, start + 1000)]).decode("utf-8", "replace").rstrip("\r\n")
+
+
+class _RowNumbers:
+    """Which record of the file each row of a table is; worked out when somebody asks."""
+
+    def __init__(self, reader: _Reader, count: int, rejected: list[int], records: Any = None) -> None:
+        self._reader = reader
+        self.count = count
+        self._rejected = rejected
+        if records is not None:
+            self.records = records
+
+    @cached_property
+    def records(self) -> Any:
+        everything = np.arange(self.count + len(self._rejected))
+        return np.delete(everything, np.array(self._rejected, np.int64) - 1)
+
+    def without(self, wrong: Any) -> _RowNumbers:
+        kept = self.records[~wrong]
+        return _RowNumbers(self._reader, len(kept), self._rejected, kept)
+
+    def line_of_record(self, number: int) -> int:
+        """Of the record with this number, counted from 1."""
+        return int(self._reader.records[0][number - 1])
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+def _undecodable(chunk: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    try:
+        chunk.cast(pa.string())
+    except pa.ArrowInvalid:
+        return np.fromiter((_is_undecodable(cell) for cell in chunk.to_pylist()), np.bool_, len(chunk))
+    return np.zeros(len(chunk), np.bool_)
+
+
+def _is_undecodable(cell: bytes) -> bool:
+    try:
+        cell.decode()
+    except UnicodeDecodeError:
+        return True
+    return False

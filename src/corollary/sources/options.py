@@ -1,0 +1,93 @@
+"""How a data file is to be read: what `@input` and `KnowledgeBase.load` may say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue, did_you_mean
+
+TYPES = ("any", "integer", "decimal", "double", "boolean", "string", "iri", "date", "dateTime", "time")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """`header`: the first row names the columns. `delimiter`: one character. `types`: one of each column. `columns`: which, by
+    name and in this order. `format`: where the ending of the file does not tell. `span` is where an `@input` says so.
+    """
+
+    header: bool = False
+    delimiter: str | None = None
+    types: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    format: str | None = None
+    span: Span | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], span: Span | None = None) -> ReadOptions:
+        """The options by name; raises `ProgramError` for one that makes no sense."""
+        checks = {
+            "header": _flag,
+            "delimiter": _character,
+            "types": _types,
+            "columns": _names,
+            "format": _text,
+        }
+        found: dict[str, Any] = {}
+        for name, value in options.items():
+            if name not in checks:
+                hint = did_you_mean(name, checks) or f"there are {', '.join(checks)}"
+                raise option_error(f"there is no option '{name}'", span, hint)
+            if value is not None:
+                try:
+                    found[name] = checks[name](value)
+                except ValueError as error:
+                    raise option_error(f"{name} = {_shown(value)}: {error}", span) from None
+        return cls(**found, span=span)
+
+    def error(self, message: str, hint: str | None = None) -> ProgramError:
+        return option_error(message, self.span, hint)
+
+
+def option_error(message: str, span: Span | None, hint: str | None = None) -> ProgramError:
+    return ProgramError([Diagnostic(catalogue.BAD_OPTION, message, span, hint)])
+
+
+def _shown(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("write true or false")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("this must be a text")
+    return value
+
+
+def _character(value: Any) -> str:
+    text = {"tab": "\t", "\\t": "\t"}.get(_text(value), value)
+    if len(text) != 1 or not text.isascii() or text in '"\r\n':
+        raise ValueError("a delimiter is one character, such as ';', and no quote or line break")
+    return str(text)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split(","))
+    if isinstance(value, Sequence) and all(isinstance(name, str) for name in value):
+        return tuple(value)
+    raise ValueError('write the names in one text, such as "a, b"')
+
+
+def _types(value: Any) -> tuple[str, ...]:
+    names = _names(value)
+    for name in names:
+        if name not in TYPES:
+            raise ValueError(f"'{name}' is not one of {', '.join(TYPES)}")
+    return names
