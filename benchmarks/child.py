@@ -8,8 +8,6 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from benchmarks.measurement import MEGABYTE, Measurement
@@ -28,15 +26,15 @@ def measure(workload: Workload, directory: Path, engine: str) -> Measurement:
 
 
 def _run(workload: Workload, program: str, directory: Path, engine: str) -> Measurement:
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), time.process_time()
     kb = KnowledgeBase(program, engine=engine)
-    _load(kb, directory)
+    kb.load_facts(directory)
     loaded = time.perf_counter()
     report = kb.materialise()
     derived = time.perf_counter()
     counts = {predicate: kb.count(predicate) for predicate in workload.derived}
     counts |= {query: len(kb.query(query)) for query in workload.queries}
-    counted = time.perf_counter()
+    counted, cpu = time.perf_counter(), time.process_time() - cpu
     peak = _memory("VmHWM")
     results = [kb.facts(predicate) for predicate in workload.derived]
     rows = time.perf_counter() - counted
@@ -50,6 +48,7 @@ def _run(workload: Workload, program: str, directory: Path, engine: str) -> Meas
         derive=derived - loaded,
         count=counted - derived,
         rows=rows,
+        cpu=cpu,
         engine_seconds=report.seconds,
         rounds=report.rounds,
         instances=report.instances,
@@ -59,15 +58,6 @@ def _run(workload: Workload, program: str, directory: Path, engine: str) -> Meas
         rows_peak_mb=_memory("VmHWM"),
         counts=counts,
     )
-
-
-def _load(kb: KnowledgeBase, directory: Path) -> None:
-    for file in sorted(directory.iterdir()):
-        if file.suffix == ".parquet":
-            kb.insert(file.stem, pq.read_table(file))
-        elif file.stat().st_size:
-            options = pa.csv.ReadOptions(autogenerate_column_names=True)
-            kb.insert(file.stem, pa.csv.read_csv(file, options, pa.csv.ParseOptions(delimiter="\t")))
 
 
 def _rows(file: Path) -> int:

@@ -123,6 +123,7 @@ def _points_to(assigns: int, loads: int, stores: int) -> Relations:
 
 
 INPUTS: dict[str, Callable[[], Relations]] = {
+    "tc-small": lambda: {"edge": _chain(200)},
     "tc-random": lambda: {"edge": _graph(2130, 6400, seed=1)},
     "tc-grid": lambda: {"edge": _grid(100)},
     "tc-chain": lambda: {"edge": _chain(1999)},

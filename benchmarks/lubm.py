@@ -6,7 +6,7 @@ A university depends on its number only, so that ten universities begin with the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -62,7 +62,9 @@ class _University:
         identifiers = pa.concat_arrays(self._identifiers)
         names = pa.concat_arrays(self._names)
         tables = {
-            f"src_{predicate}": _table([identifiers.take(np.concatenate(column)) for column in zip(*parts, strict=True)])
+            f"src_{predicate}": _table(
+                [identifiers.take(np.concatenate(column)) for column in zip(*parts, strict=True)]
+            )
             for predicate, parts in self._facts.items()
         }
         others = np.arange(KNOWN_UNIVERSITIES, self._size)
@@ -101,7 +103,7 @@ class _University:
 
         self._first_person = self._size
         ranks = {rank: self._things(rank, self._between(RANKS[rank][0], departments)) for rank in RANKS}
-        faculty = sum(group.counts for group in ranks.values())
+        faculty = _sum(ranks.values())
         students = {
             kind: self._things(kind, self._per_member(bounds, faculty))
             for kind, bounds in zip(STUDENTS, ((8, 14), (3, 4)), strict=True)
@@ -163,7 +165,7 @@ class _University:
         """Some professor of the department, of any rank, for this share of the students."""
         chosen = self._random.random_sample(len(students)) < share
         department = students.department[chosen]
-        counts = sum(rank.counts for rank in self._professors)[department]
+        counts = _sum(self._professors)[department]
         place = (self._random.random_sample(len(department)) * counts).astype(np.int64)
         advisors = np.zeros(len(department), np.int64)
         for rank in self._professors:
@@ -221,7 +223,17 @@ class _University:
 
     def _interests(self, identifiers: pa.Array) -> dict[str, pa.Table]:
         who = np.concatenate([group.members for group in self._professors])
-        return {"src_researchInterest": _table([identifiers.take(who), _joined("Research", self._between((0, 29), len(who)))])}
+        return {
+            "src_researchInterest": _table(
+                [identifiers.take(who), _joined("Research", self._between((0, 29), len(who)))]
+            )
+        }
+
+
+def _sum(groups: Iterable[_Group]) -> Numbers:
+    """For each department how many the groups have together."""
+    total: Numbers = np.sum([group.counts for group in groups], axis=0)
+    return total
 
 
 def _joined(*parts: str | Numbers | pa.Array) -> pa.Array:

@@ -12,7 +12,8 @@ MEGABYTE = 1 << 20
 class Measurement:
     """Seconds, facts and megabytes of one run in a process of its own.
 
-    `wall` is reading the files, deriving and counting; `engine_seconds` is the time inside hyper-nodes. `rows` is what it
+    `wall` is reading the files, deriving and counting, `cpu` the processor time of that, which a busy machine does not
+    stretch as much; `engine_seconds` is the time inside hyper-nodes. `rows` is what it
     takes after that to have every counted relation as rows: closures are kept in a smaller form until somebody reads them.
     `baseline_mb` is what the warm process held before the run, `peak_mb` the most that it held up to the counting,
     `rows_peak_mb` up to the rows. `wrong` tells of unexpected numbers.
@@ -25,6 +26,7 @@ class Measurement:
     derive: float
     count: float
     rows: float
+    cpu: float
     engine_seconds: float
     rounds: int
     instances: int

@@ -60,3 +60,8 @@ def program() -> str:
 def sources() -> dict[str, int]:
     """The predicates that data files give, and their arities."""
     return {f"src_{axiom.first}": int(axiom.second) for axiom in axioms() if axiom.kind == "source"}
+
+
+def derived() -> tuple[str, ...]:
+    """The predicates of the ontology itself, all of which some rule derives."""
+    return tuple(dict.fromkeys(rule.partition("(")[0] for rule in program().splitlines()))

@@ -79,7 +79,9 @@ def _of_one(measurement: Measurement) -> list[Verdict]:
     if name in TIMES_ORIGINAL:
         found.append(Verdict(name, "times ZodiacEdge", ORIGINAL[name].seconds / measurement.wall, TIMES_ORIGINAL[name]))
     if name in SECONDS_TO_DERIVE:
-        found.append(Verdict(name, "seconds to derive", measurement.derive, SECONDS_TO_DERIVE[name], less_is_better=True))
+        found.append(
+            Verdict(name, "seconds to derive", measurement.derive, SECONDS_TO_DERIVE[name], less_is_better=True)
+        )
     allowed = BASE_MB + BYTES_PER_FACT * measurement.facts_stored / MEGABYTE
     found.append(Verdict(name, "peak MB", measurement.rows_peak_mb, allowed, less_is_better=True))
     return found

@@ -52,9 +52,7 @@ class Result:
 TASKS: list[Task] = []
 
 
-def task(
-    suite: str, name: str, *, unit: str = "facts", target: float | None = None
-) -> Callable[[Prepare], Prepare]:
+def task(suite: str, name: str, *, unit: str = "facts", target: float | None = None) -> Callable[[Prepare], Prepare]:
     """Declares a task by the function that prepares it."""
 
     def declare(prepare: Prepare) -> Prepare:

@@ -9,7 +9,17 @@ from functools import cache
 from benchmarks import ontology, rules
 from benchmarks.data import ANOMALY_EVERY, TURBINES, ZODIAC_CHAIN
 
-JOIN1_QUERIES = ("a(X, Y)", "b1(X, Y)", "b2(X, Y)", "a(1, Y)", "b1(1, Y)", "b2(1, Y)", "a(X, 1)", "b1(X, 1)", "b2(X, 1)")
+JOIN1_QUERIES = (
+    "a(X, Y)",
+    "b1(X, Y)",
+    "b2(X, Y)",
+    "a(1, Y)",
+    "b1(1, Y)",
+    "b2(1, Y)",
+    "a(X, 1)",
+    "b1(X, 1)",
+    "b2(X, 1)",
+)
 
 
 @dataclass(frozen=True)
@@ -97,12 +107,15 @@ def _points_to(name: str, **expected: object) -> Workload:
     return Workload(name, rules.POINTS_TO, name, counted=("vpt", "hpt"), **expected)  # type: ignore[arg-type]
 
 
-def _lubm(universities: int, counts: Mapping[str, int], *, large: bool = False) -> Workload:
+def _lubm(universities: int, total: int, *counts: int, large: bool = False) -> Workload:
+    """`total` is the number of all facts of the ontology's own predicates."""
     name = f"lubm-{universities}"
-    return Workload(name, ontology.program(), name, counts, large=large)
+    some = dict(zip(("Person", "Employee", "Chair", "Organization", "degreeFrom", "memberOf"), counts, strict=True))
+    return Workload(name, ontology.program(), name, some, total=total, counted=ontology.derived(), large=large)
 
 
 WORKLOADS = (
+    Workload("tc-small", rules.TRANSITIVE, "tc-small", {"path": 20_100}),
     Workload("tc-random", rules.TRANSITIVE, "tc-random", {"path": 3_967_931}),
     Workload("tc-random-nonlinear", rules.TRANSITIVE_NONLINEAR, "tc-random", {"path": 3_967_931}),
     Workload("tc-grid", rules.TRANSITIVE, "tc-grid", {"path": 25_492_500}),
@@ -119,9 +132,9 @@ WORKLOADS = (
     _points_to("andersen", counts={"vpt": 399_191, "hpt": 2_453_509}),
     _points_to("andersen-large", total=98_311_085, large=True),
     Workload("stc-ring", rules.SYMMETRIC_TRANSITIVE, "stc-ring", {"r": 4_000_000}),
-    _lubm(1, {}),
-    _lubm(10, {}),
-    _lubm(100, {}, large=True),
+    _lubm(1, 135_175, 8_151, 528, 15, 1_182, 3_424, 8_151),
+    _lubm(10, 1_735_182, 106_276, 6_851, 191, 4_010, 44_549, 106_276),
+    _lubm(100, 18_359_626, 1_125_496, 72_610, 2_016, 33_101, 471_866, 1_125_496, large=True),
 )
 
 

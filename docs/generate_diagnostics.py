@@ -23,6 +23,7 @@ _CHAPTERS = {
     "E1": "Errors in the text",
     "E2": "Errors in what a program means",
     "E3": "Errors when it is evaluated",
+    "E4": "Errors in data",
     "W": "Warnings",
 }
 _WIDTH, _LINES = 110, 8  # a longer program is not shown: its message shows the line that matters

@@ -25,7 +25,3 @@ def _peak_megabytes() -> float:
     """Not `ru_maxrss`, which starts from what the parent process held."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-def expected_counts(workload: Workload) -> dict[str, int]:
-    return {**workload.counts, **workload.queries}

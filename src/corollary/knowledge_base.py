@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
-from corollary.analysis import Analysis, check_query_safety, checked
+from corollary.analysis import Analysis, check_evaluable, check_query_safety, checked
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean
-from corollary.engines.embedded.columns import UnsupportedColumn, encode_table
-from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
-from corollary.engines.embedded.relation import Codes
-from corollary.language import parse, parse_query, read_source
-from corollary.program import Program, Query, Value, atoms_of
-from corollary.program.python_values import NoConstant, from_python
-from corollary.results import Result
+from corollary.language import Parsed, parse, parse_query, read_source
+from corollary.program import Program, Query, atoms_of
+from corollary.sources.loading import Loader
+from corollary.sources.options import ReadOptions
+from corollary.sources.rejects import Rejects
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
+    from corollary.results import Result
+
+# The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up: seconds of deriving, and visible facts. Reaching a limit changes nothing."""
+    """When to give up: seconds of deriving, and visible facts. Reaching a limit changes nothing.
+
+    >>> KnowledgeBase("n(0). n(X + 1) :- n(X).", limits=Limits(facts=1000)).count("n")
+    Traceback (most recent call last):
+    corollary.diagnostics.diagnostic.ProgramError: error[E302]: there are more than 1,000 facts, and deriving is not finished
+    """
 
     seconds: float | None = None
     facts: int | None = None
@@ -38,41 +46,50 @@ class KnowledgeBase:
     2
     >>> sorted(kb.query("path(1, X)"))
     [(2,), (3,)]
+
+    `base` is where the files of `@input` are looked up when the program is a text; those of a program file are beside it.
+    With `strict`, a row of a file that does not fit is an error; otherwise it is left out and listed in `rejects`.
+    `on_error` says what a rule instance does whose arithmetic has no value: "discard" itself, or "stop" everything.
+    `without` names optimisations to leave out.
     """
 
     def __init__(
         self,
-        program: str | Program = "",
+        program: str | Program | Parsed = "",
         *,
         engine: str = "embedded",
-        without: Iterable[str] = (),
+        base: str | PathLike[str] = ".",
+        strict: bool = False,
         limits: Limits | None = None,
+        on_error: str = "discard",
+        without: Iterable[str] = (),
     ) -> None:
         if engine != "embedded":
             raise ValueError(f"there is no engine '{engine}'; there is 'embedded'")
-        parsed = parse(program) if isinstance(program, str) else program
-        self.analysis: Analysis = checked(parsed)
+        if on_error not in ("discard", "stop"):
+            raise ValueError(f"on_error is 'discard' or 'stop', not '{on_error}'")
+        self.analysis: Analysis = checked(parse(program) if isinstance(program, str) else program)
+        if wrong := check_evaluable(self.program.rules, self.program.queries):
+            raise ProgramError(wrong)
         self.limits = limits or Limits()
-        self._engine = EmbeddedEngine(self.analysis.graph, without=frozenset(without))
-        self._arities: dict[str, int] = {
-            name: info.arity for name, info in self.analysis.predicates.items() if info.arity is not None
-        }
-        for facts in self.program.facts:
-            self._engine.insert(facts.predicate, self._encode_rows(facts.rows, facts.arity))
+        self._discards_errors = on_error == "discard"
+        self._without = frozenset(without)
+        self._loader = Loader(lambda: self._engine, base=Path(base), strict=strict)
+        self._state(self.program)
 
     @classmethod
-    def from_file(cls, path: str | Path, **options: Any) -> KnowledgeBase:
+    def from_file(cls, path: str | PathLike[str], **options: Any) -> KnowledgeBase:
         """The knowledge base of a program file; `@input` files are looked up beside it."""
-        source = read_source(path)
-        return cls.from_sources([source], **options)
+        return cls.from_sources([read_source(Path(path))], **options)
 
     @classmethod
     def from_sources(cls, sources: Sequence[Source], **options: Any) -> KnowledgeBase:
+        """Several texts, read as one program."""
         parsed = [parse(source) for source in sources]
-        wrong = [diagnostic for part in parsed for diagnostic in part.diagnostics if diagnostic.is_error]
-        if wrong:
-            raise ProgramError(diagnostic for part in parsed for diagnostic in part.diagnostics)
-        return cls(Program.of(statement for part in parsed for statement in part.program.statements), **options)
+        program = Program.of(statement for part in parsed for statement in part.program.statements)
+        diagnostics = tuple(diagnostic for part in parsed for diagnostic in part.diagnostics)
+        comments = tuple(comment for part in parsed for comment in part.comments)
+        return cls(Parsed(program, diagnostics, comments), **options)
 
     @property
     def program(self) -> Program:
@@ -83,62 +100,123 @@ class KnowledgeBase:
         """The program's own `?-` queries."""
         return self.program.queries
 
+    @property
+    def rejects(self) -> Rejects:
+        """The rows of files that were left out: where they are, and why."""
+        return self._loader.rejects
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What is doubtful about the program, with the facts that it has by now."""
+        defined = self._loader.defined
+        bodies = [*(rule.body for rule in self.program.rules), *(query.body for query in self.program.queries)]
+        names = {id(atom.span): atom.predicate for body in bodies for atom, _ in atoms_of(body)}
+        found = []
+        for warning in self.analysis.warnings:
+            if warning.kind in (catalogue.UNDEFINED_PREDICATE, catalogue.UNKNOWN_IN_QUERY):
+                name = names.get(id(warning.span), "")
+                if name in defined:
+                    continue
+                warning = replace(warning, hint=warning.hint or did_you_mean(name, defined))
+            found.append(warning)
+        return found
+
+    def add_rules(self, program: Program) -> None:
+        """Adds the statements of a program; its rules hold from now on. A mistake raises `ProgramError` and changes none."""
+        analysis = checked(Program.of([*self.program.statements, *program.statements]))
+        wrong = check_evaluable(program.rules, program.queries)
+        for name, info in analysis.predicates.items():
+            known = self._loader.arities.get(name, info.arity)
+            if info.arity is not None and info.arity != known:
+                wrong.append(_arity_mismatch(name, info.arity, known))
+        if wrong:
+            raise ProgramError(wrong)
+        before, self.analysis = self.analysis, analysis
+        try:
+            self._state(program)
+        except ProgramError:  # a file of an @input
+            self.analysis = before
+            raise
+        if "_engine" in self.__dict__:
+            self._engine.replace_rules(analysis.graph)
+
+    def _state(self, program: Program) -> None:
+        """The facts that a program states, and the files that it names."""
+        for name, info in self.analysis.predicates.items():
+            if info.arity is not None:
+                self._loader.arities.setdefault(name, info.arity)
+        for facts in program.facts:
+            self._loader.insert_written(facts)
+        for declaration in program.inputs:
+            self._loader.load_declared(declaration)
+
     # -- facts in ----------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int:
-        """Adds explicit facts: rows of Python values, an Arrow table, or a pandas frame. Gives the number of new ones.
+        """Adds explicit facts and gives the number of new ones: rows of Python values, an Arrow table, a pandas frame.
 
         All or nothing: a row that does not fit raises `ProgramError` and leaves everything as it was.
+
+        >>> import datetime
+        >>> kb = KnowledgeBase()
+        >>> kb.insert("seen", [("ann", datetime.date(2026, 1, 1)), ("bo", None)])
+        Traceback (most recent call last):
+        corollary.diagnostics.diagnostic.ProgramError: error[E401]: facts of 'seen': None is not a constant
+        >>> kb.insert("seen", [("ann", datetime.date(2026, 1, 1))]), list(kb.facts("seen"))
+        (1, [('ann', datetime.date(2026, 1, 1))])
         """
-        codes = self._encode(predicate, facts)
-        if not len(codes):
-            return 0
-        self._arities.setdefault(predicate, codes.shape[1])
-        return self._engine.insert(predicate, codes)
+        return self._loader.insert(self.full_name(predicate), facts)
 
-    def _encode(self, predicate: str, facts: Any) -> Codes:
-        if hasattr(facts, "__dataframe__") and not isinstance(facts, pa.Table):
-            facts = pa.Table.from_pandas(facts, preserve_index=False)
-        if isinstance(facts, pa.RecordBatch):
-            facts = pa.Table.from_batches([facts])
-        if isinstance(facts, pa.Table):
-            self._check_arity(predicate, facts.num_columns, None)
-            try:
-                return encode_table(self._engine.universe, facts)
-            except UnsupportedColumn as error:
-                raise _bad_row(f"facts of '{predicate}': {error}") from None
-        rows = [tuple(row) if isinstance(row, (tuple, list)) else (row,) for row in facts]
-        arity = self._arities.get(predicate, len(rows[0]) if rows else 0)
-        for number, row in enumerate(rows, 1):
-            if len(row) != arity:
-                self._check_arity(predicate, len(row), number, expected=arity)
-        try:
-            values = [tuple(from_python(value) for value in row) for row in rows]
-        except NoConstant as error:
-            raise _bad_row(f"facts of '{predicate}': {error}") from None
-        return self._encode_rows(values, arity)
+    def load(
+        self,
+        predicate: str,
+        path: str | PathLike[str],
+        *,
+        header: bool = False,
+        delimiter: str | None = None,
+        types: str | Sequence[str] | None = None,
+        columns: str | Sequence[str] | None = None,
+        format: str | None = None,
+    ) -> int:
+        """Adds the facts of a file and gives the number of new ones. The ending of its name tells the format.
 
-    def _check_arity(self, predicate: str, width: int, row: int | None, expected: int | None = None) -> None:
-        known = expected if expected is not None else self._arities.get(predicate, width)
-        if width != known:
-            place = f"row {row} has" if row else "the table has"
-            raise _bad_row(f"'{predicate}' has {known} arguments, but {place} {width}")
+        csv, tsv, facts, parquet, json (JSON lines), nt, nq and ttl; docs/data.md has the rules. `types` declares what the
+        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name.
+        """
+        options = {"header": header, "delimiter": delimiter, "types": types, "columns": columns, "format": format}
+        return self._loader.load_file(self.full_name(predicate), Path(path), ReadOptions.of(options))
 
-    def _encode_rows(self, rows: Sequence[tuple[Value, ...]], arity: int) -> Codes:
-        codes = np.empty((len(rows), arity), np.uint32)
-        for position, column in enumerate(zip(*rows, strict=True)):
-            codes[:, position] = self._engine.universe.encode_values(column)
-        return codes
+    def load_facts(self, directory: str | PathLike[str], *, header: bool = False) -> int:
+        """Adds the facts of all data files of a directory, `edge.csv` to `edge`; gives the number of new ones.
+
+        Files with other endings are left alone. With `header`, the csv and tsv files name their columns in the first row.
+        """
+        return self._loader.load_directory(Path(directory), self.full_name, header=header)
+
+    def load_rdf(self, path: str | PathLike[str]) -> int:
+        """Adds the triples of an RDF file as p(s, o), and as C(s) where p is rdf:type; gives the number of new facts.
+
+        Where the program has a predicate rdf:type of two arguments, it gets those triples too.
+        """
+        return self._loader.load_triples(Path(path))
 
     # -- facts out ---------------------------------------------------------------------------------------------------
 
-    def materialise(self, *, finished: Callable[[NodeReport], None] = lambda report: None) -> RunReport:
-        """Derives everything now; otherwise the first read does. `finished` is told of each hyper-node."""
+    def materialise(
+        self,
+        *,
+        finished: Callable[[NodeReport], None] = lambda report: None,
+        watch: Callable[[int], None] = lambda facts: None,
+    ) -> RunReport:
+        """Derives everything now; otherwise the first read does.
+
+        `finished` is told of each hyper-node, `watch` now and then of the number of facts; both may stop it by raising.
+        """
         if not self._engine.is_materialised:
-            self._engine.materialise(check=self._checker(), finished=finished)
+            self._engine.materialise(check=self._checker(watch), finished=finished)
         return self._engine.report
 
-    def _checker(self) -> Callable[[int], None]:
+    def _checker(self, watch: Callable[[int], None]) -> Callable[[int], None]:
         """Called while rules run: stops at a limit."""
         limits, started = self.limits, time.monotonic()
 
@@ -147,46 +225,79 @@ class KnowledgeBase:
                 raise _limit(f"there are more than {limits.facts:,} facts, and deriving is not finished")
             if limits.seconds is not None and time.monotonic() - started > limits.seconds:
                 raise _limit(f"deriving took longer than {limits.seconds:g} s")
+            watch(facts)
 
         return check
 
     def predicates(self) -> list[str]:
-        """The names of all predicates that the program or its facts mention, sorted."""
-        self.materialise()
-        return sorted({*self.analysis.predicates, *self._engine.predicates()})
+        """The names of all predicates that the program or its facts mention, sorted.
+
+        >>> KnowledgeBase("@prefix ex: <http://example.org/> . ex:p(X) :- q(X, _).").predicates()
+        ['http://example.org/p', 'q']
+        """
+        return sorted({*self.analysis.predicates, *self._loader.defined})
 
     def count(self, predicate: str) -> int:
-        """The number of visible facts."""
+        """The number of visible facts.
+
+        >>> KnowledgeBase("p(1). p(2). q(X) :- p(X), X > 1.").count("q")
+        1
+        """
+        if self.is_empty:
+            return 0
         self.materialise()
-        relation = self._engine.visible(predicate)
+        relation = self._engine.visible(self.full_name(predicate))
         return relation.size if relation is not None else 0
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was inserted and nothing can be derived: no engine was started yet."""
+        return not self.program.rules and "_engine" not in self.__dict__
+
     def facts(self, predicate: str) -> Result:
-        """The whole visible relation; its variables are called after the positions of the arguments."""
+        """The whole visible relation; its variables are called a1, a2 … after the positions of the arguments."""
+        import numpy as np
+
+        from corollary.results import Result
+
         self.materialise()
-        relation = self._engine.visible(predicate)
-        arity = relation.arity if relation is not None else self._arities.get(predicate, 0)
-        rows = relation.facts if relation is not None else np.empty((0, arity), np.uint32)
-        if relation is not None and arity == 0:
-            rows = np.empty((relation.size, 0), np.uint32)
-        return Result(self._engine.universe, rows, [f"a{position}" for position in range(1, arity + 1)])
+        relation = self._engine.visible(self.full_name(predicate))
+        if relation is None:
+            rows = np.empty((0, self._loader.arities.get(self.full_name(predicate), 0)), np.uint32)
+        else:
+            rows = relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
+        names = [f"a{position}" for position in range(1, rows.shape[1] + 1)]
+        return Result(self._engine.universe, rows, names, self.program.prefixes)
 
     def query(self, query: str | Query) -> Result:
-        """The answers to a query: text such as `path(1, X), not seen(X)`, or one of `queries`."""
-        parsed = parse_query(query) if isinstance(query, str) else query
+        """The answers to a query: text such as `path(1, X), not seen(X)`, or one of `queries`.
+
+        The prefixes of the program are known in the text. A query about a predicate that nothing mentions has no answers.
+
+        >>> kb = KnowledgeBase("@prefix ex: <http://example.org/> . ex:knows(ex:ann, ex:bo).")
+        >>> list(kb.query("ex:knows(ex:ann, X)"))
+        [(Iri(value='http://example.org/bo'),)]
+        """
+        from corollary.results import Result
+
+        parsed = self.parse_query(query) if isinstance(query, str) else query
         self._check_query(parsed)
         self.materialise()
-        return Result(
-            self._engine.universe, self._engine.answers(parsed), [variable.name for variable in parsed.variables]
-        )
+        names = [variable.name for variable in parsed.variables]
+        return Result(self._engine.universe, self._engine.answers(parsed), names, self.program.prefixes)
+
+    def parse_query(self, text: str) -> Query:
+        """The text of a query, read with the prefixes of the program; raises `ProgramError` where it cannot be asked."""
+        parsed = parse_query(text, self.program.prefixes)
+        self._check_query(parsed)
+        return parsed
 
     def _check_query(self, query: Query) -> None:
-        mistakes = check_query_safety(query)
+        mistakes = [*check_query_safety(query), *check_evaluable(queries=[query])]
         for atom, _ in atoms_of(query.body):
-            arity = self._arities.get(atom.predicate)
-            if arity is not None and arity != atom.arity:
-                message = f"'{atom.predicate}' has {arity} arguments, not {atom.arity}"
-                mistakes.append(Diagnostic(catalogue.ARITY_MISMATCH, message, atom.span))
+            arity = self._loader.arities.get(atom.predicate, atom.arity)
+            if arity != atom.arity:
+                mistakes.append(replace(_arity_mismatch(atom.predicate, atom.arity, arity), span=atom.span))
         if mistakes:
             raise ProgramError(mistakes)
 
@@ -196,7 +307,7 @@ class KnowledgeBase:
         return [
             Diagnostic(
                 catalogue.UNKNOWN_IN_QUERY,
-                f"nothing mentions '{atom.predicate}': the query has no answers",
+                f"nothing mentions '{atom.predicate}', so it has no facts",
                 atom.span,
                 did_you_mean(atom.predicate, known),
             )
@@ -204,12 +315,40 @@ class KnowledgeBase:
             if atom.predicate not in known
         ]
 
+    def write(
+        self, predicate: str, path: str | PathLike[str], *, format: str | None = None, header: bool = False
+    ) -> None:
+        """Writes the visible facts of a predicate: csv, tsv, parquet, nt or json, as the ending of the file's name says.
+
+        The file appears whole or not at all.
+        """
+        from corollary.sources.write import write_result
+
+        write_result(self.facts(predicate), path, form=format, header=header, predicate=self.full_name(predicate))
+
+    def full_name(self, predicate: str) -> str:
+        """The name of a predicate with its prefix written out, where the program declares that prefix."""
+        prefix, colon, local = predicate.partition(":")
+        namespace = self.program.prefixes.get(prefix)
+        return namespace + local if colon and namespace is not None else predicate
+
+    @cached_property
+    def _engine(self) -> EmbeddedEngine:
+        from corollary.engines.embedded.engine import EmbeddedEngine
+
+        return EmbeddedEngine(self.analysis.graph, without=self._without, discards_errors=self._discards_errors)
+
     def __repr__(self) -> str:
-        return f"<KnowledgeBase: {len(self.analysis.graph.rules)} rules, {len(self._arities)} predicates>"
+        return f"<KnowledgeBase: {len(self.program.rules)} rules, {len(self.predicates())} predicates>"
 
 
-def _bad_row(message: str) -> ProgramError:
-    return ProgramError([Diagnostic(catalogue.BAD_ROW, message)])
+def _arity_mismatch(name: str, here: int, elsewhere: int | None) -> Diagnostic:
+    message = f"'{name}' has {_arguments(here)} here, but {_arguments(elsewhere or 0)} elsewhere"
+    return Diagnostic(catalogue.ARITY_MISMATCH, message)
+
+
+def _arguments(count: int) -> str:
+    return f"{count} argument{'' if count == 1 else 's'}"
 
 
 def _limit(message: str) -> ProgramError:

@@ -12,8 +12,6 @@ from corollary.program.python_values import to_python
 from corollary.program.values import sort_key
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     import pandas
     import pyarrow as pa
 
@@ -100,12 +98,6 @@ class Result:
                 values = self._universe.values(self._rows[:, place].tolist())
                 frame[field.name] = pandas.Series([to_python(value) for value in values], dtype=object)
         return frame
-
-    def write(self, path: str | PathLike[str], *, format: str | None = None, header: bool = False) -> None:
-        """Writes a file: csv, tsv, parquet, nt or json, as the ending of its name or `format` says. All of it or nothing."""
-        from corollary.sources.write import write_result
-
-        write_result(self, path, form=format, header=header)
 
     @property
     def codes(self) -> tuple[Universe, Codes]:

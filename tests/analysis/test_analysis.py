@@ -31,7 +31,7 @@ def test_predicates_know_what_defines_them() -> None:
         "p(1). p(1, 2).",
         "p(1). q(X) :- p(X, 1).",
         "p(1). q(1) :- not p(1, 2).",
-        "p(1). q(N) :- AGGREGATE(p(X, Y)) WITH COUNT(X) AS N, 1 < Y2, Y2 = 3.".replace(", 1 < Y2, Y2 = 3", ""),
+        "p(1). q(N) :- AGGREGATE(p(X, Y)) WITH COUNT(X) AS N.",
         "p(1). ?- p(1, 2).",
         "p :- q(1). q(1). r(1) :- p(1).",
         "p(X) :- q(X). p(X, X) :- q(X). q(1).",
@@ -98,11 +98,14 @@ def test_an_error_silences_the_doubts_at_its_own_place() -> None:
     assert codes("q(1). p(X, Y) :- q(X).") == ["E202"]
 
 
-def test_diagnostics_come_in_the_order_of_the_texts() -> None:
-    first = Source("p(X) :- q(X, Y).", "z.dl")
-    second = Source("q(1, 2).\nr(X Y).\ns(X) :- q(Z, Z).", "a.dl")
-    found = [(d.code, d.span and d.span.source.name) for d in analyse_texts(first, second).diagnostics]
-    assert found == [("E104", "a.dl"), ("E202", "a.dl")] or found[-2:] == [("E104", "a.dl"), ("E202", "a.dl")]
+def test_diagnostics_come_in_the_order_of_the_texts_and_of_their_lines() -> None:
+    first = Source("p(X, Y) :- q(X, X).", "z.dl")
+    second = Source("q(1, 2).\nr(X) :- q(Z, Z).\ns(1 2).\nt(X) :- q(Z, Z).", "a.dl")
+    found = [
+        (d.code, d.span and (d.span.source.name, d.span.position.line))
+        for d in analyse_texts(first, second).diagnostics
+    ]
+    assert found == [("E202", ("z.dl", 1)), ("E202", ("a.dl", 2)), ("E104", ("a.dl", 3)), ("E202", ("a.dl", 4))]
 
 
 def test_texts_are_one_program() -> None:

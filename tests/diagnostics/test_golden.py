@@ -5,6 +5,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import pytest
 
 from corollary.analysis import analyse_texts, checked, delete_rules
 from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, render_all
+from corollary.engines.embedded.engine import EmbeddedEngine
+from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program, read_source
 from corollary.reference import evaluate
+from corollary.sources.write import write_result
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "diagnostics"
 CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())
@@ -40,11 +44,52 @@ def check_a_long_line() -> tuple[Diagnostic, ...]:
     return analyse_texts(Source("edge(1, 2). " * 100_000, PROGRAM)).diagnostics
 
 
-# What no program text alone can provoke, or only one that is too large to keep.
+def run_where_errors_stop() -> None:
+    EmbeddedEngine(checked(parse_program(read_source(PROGRAM))).graph, discards_errors=False).materialise()
+
+
+def insert_a_row() -> None:
+    KnowledgeBase.from_file(PROGRAM).insert("edge", [(1, 2), (3, None)])
+
+
+def load() -> None:
+    KnowledgeBase.from_file(PROGRAM)
+
+
+def load_strictly() -> None:
+    KnowledgeBase.from_file(PROGRAM, strict=True)
+
+
+def load_without_the_package() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pyoxigraph", None)
+        KnowledgeBase.from_file(PROGRAM)
+
+
+def write_into_a_missing_folder() -> None:
+    write_result(KnowledgeBase.from_file(PROGRAM).facts("edge"), Path("missing") / "edge.csv")
+
+
+def write_a_tab() -> None:
+    write_result(KnowledgeBase.from_file(PROGRAM).facts("note"), Path("note.tsv"))
+
+
+# What no program text alone can provoke, or only one that is too large to keep. A new code gets its case in a folder, and
+# a line here where `check` does not find it.
 PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E206": delete_a_rule,
     "E301": run,
     "E302": run_with_a_limit,
+    "E303": run_where_errors_stop,
+    "E401": insert_a_row,
+    "E402": load,
+    "E403": load,
+    "E404": load,
+    "E405": load,
+    "E406": load_strictly,
+    "E407": write_into_a_missing_folder,
+    "E408": write_a_tab,
+    "E409": load_without_the_package,
     "W103": check_a_long_line,
 }
 

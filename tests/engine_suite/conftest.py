@@ -4,9 +4,11 @@ from typing import Protocol
 
 import pytest
 
+from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program
 from corollary.program import Constant
 from corollary.reference import answer, evaluate
+from corollary.results import Result
 
 Row = tuple[Constant, ...]
 
@@ -35,7 +37,23 @@ class ReferenceEngine:
         return [answer(query, facts) for query in program.queries]
 
 
-ENGINES: list[Engine] = [ReferenceEngine()]
+class EmbeddedEngine:
+    name = "embedded"
+
+    def run(self, program_text: str) -> dict[str, set[Row]]:
+        kb = KnowledgeBase(program_text)
+        return {predicate: _rows(kb.facts(predicate)) for predicate in kb.predicates()}
+
+    def answers(self, program_text: str) -> list[set[Row]]:
+        kb = KnowledgeBase(program_text)
+        return [_rows(kb.query(query)) for query in kb.queries]
+
+
+def _rows(result: Result) -> set[Row]:
+    return {tuple(map(Constant, row)) for row in result.constants()}
+
+
+ENGINES: list[Engine] = [ReferenceEngine(), EmbeddedEngine()]
 
 
 @pytest.fixture(params=ENGINES, ids=lambda engine: engine.name)

@@ -57,7 +57,9 @@ class Scenario(ShownAsText):
 
     def __repr__(self) -> str:
         """The text of the program; the changes follow as comments."""
-        script = [line for number, change in enumerate(self.changes, 1) for line in (f"change {number}", *change.lines())]
+        script = [
+            line for number, change in enumerate(self.changes, 1) for line in (f"change {number}", *change.lines())
+        ]
         return f"\n{print_program(self.program)}" + "".join(f"// {line}\n" for line in script)
 
 

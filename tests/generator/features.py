@@ -182,6 +182,7 @@ def _script(scenario: Scenario) -> Iterator[str]:
         present = set(facts_of(program))
         inserted, deleted = {key_of(fact) for fact in change.insert}, {key_of(fact) for fact in change.delete}
         derived = {rule.head.predicate for rule in program.rules}
+        added = {clause.name for clause in change.add_rules}
         features = {
             "a fact is inserted": inserted - present,
             "a fact is inserted again": inserted & present,
@@ -193,7 +194,7 @@ def _script(scenario: Scenario) -> Iterator[str]:
             "a rule is added": change.add_rules,
             "a rule is removed": change.remove_rules,
             "a removed rule comes back": [clause for clause in change.add_rules if clause.name in removed],
-            "a rule is removed and added at once": {clause.name for clause in change.add_rules} & {*change.remove_rules},
+            "a rule is removed and added at once": added & {*change.remove_rules},
             "facts and rules change at once": (inserted or deleted) and (change.add_rules or change.remove_rules),
         }
         yield from (feature for feature, witnesses in features.items() if witnesses)

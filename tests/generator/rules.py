@@ -86,7 +86,7 @@ def computation(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
     return [(builder.head(head, values), builder.body())]
 
 
-# -- recursion -------------------------------------------------------------------------------------------------------------
+# -- recursion ----------------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -108,8 +108,9 @@ def closure(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
     if other.arity == 2:
         shapes += [[(head, (other.atom((X, Z)), edge.atom((Z, Y)))), (other.atom((X, Y)), (path.atom((Y, X)),))]]
     pairs: list[Pair] = [(head, (edge.atom((X, Y)),))] * pick(draw, (0, 1, 1, 1, 1))
-    for _ in range(pick(draw, (1, 2, 2, 3))):
-        pairs += [pair for pair in pick(draw, shapes) if pair not in pairs]
+    for _ in range(3):
+        chosen = pick(draw, ([], [], [], *shapes))
+        pairs += [pair for pair in chosen if pair not in pairs]
     return pairs
 
 
@@ -146,7 +147,7 @@ def local_negation(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
     return [(builder.head(LOCAL[layer]), builder.body())]
 
 
-# -- aggregates ------------------------------------------------------------------------------------------------------------
+# -- aggregates ---------------------------------------------------------------------------------------------------------
 
 
 @st.composite

@@ -48,7 +48,7 @@ def test_any_syntax_tree_parses_back(program: Program) -> None:
         "p :- !X = nOT, 'nOT' + 1 = X.",
         "p(_'', 1). p(X, _',a', _'=,b') :- q(X).",
         'p(X, --"-5"^^xsd:integer, -_integer(5)) :- q(X).',
-        "p(X, --5, -(-5), --\"INF\"^^xsd:double) :- q(X).",
+        'p(X, --5, -(-5), --"INF"^^xsd:double) :- q(X).',
         "@prefix xsd: <a> . p(1e400).",
         "@prefix : <a> . p :- :ggregate(f()).",
         "<_x>(X) :- <_y>(X, <_z>(X)).",

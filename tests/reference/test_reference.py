@@ -20,7 +20,7 @@ def assert_gives_nothing(text: str) -> None:
     assert not evaluate(parse_program(text)).get("p")
 
 
-# -- rules -----------------------------------------------------------------------------------------------------------------
+# -- rules --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_fact_holds() -> None:
@@ -100,7 +100,7 @@ def test_the_order_of_a_body_does_not_matter() -> None:
     assert_gives("e(1). e(2). p(Y) :- not f(Y), Y < 4, Y = X + 1, e(X). f(2).", "p(3).")
 
 
-# -- negation --------------------------------------------------------------------------------------------------------------
+# -- negation -----------------------------------------------------------------------------------------------------------
 
 
 def test_negation_is_absence() -> None:
@@ -149,7 +149,7 @@ def test_a_program_that_negates_itself_is_refused() -> None:
         evaluate(parse_program("q(1). r(2). p(?Y, ?X) :- q(?X), r(?Y), not p(3, ?X)."))
 
 
-# -- arithmetic and comparisons --------------------------------------------------------------------------------------------
+# -- arithmetic and comparisons -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,9 @@ def test_an_order_between_types_discards_the_instance(condition: str) -> None:
     assert_gives_nothing(f"p :- {condition}.")
 
 
-@pytest.mark.parametrize("condition", ['"a" != 1', "true != 1", '<a> != "a"', "a != b", "1 != 2.0e0", "1 < 1.5", "a < b"])
+@pytest.mark.parametrize(
+    "condition", ['"a" != 1', "true != 1", '<a> != "a"', "a != b", "1 != 2.0e0", "1 < 1.5", "a < b"]
+)
 def test_inequality_holds_across_types_and_order_within_one(condition: str) -> None:
     assert_gives(f"p :- {condition}.", "p.")
 
@@ -251,7 +253,7 @@ def test_comp_and_bind_are_forms_of_comparison_and_equality() -> None:
     assert_gives("e(1). e(5). p(X, D) :- e(X), COMP(X, >=, 3), BIND(X - 3 AS D).", "p(5, 2).")
 
 
-# -- aggregates ------------------------------------------------------------------------------------------------------------
+# -- aggregates ---------------------------------------------------------------------------------------------------------
 
 SALES = "s(a, 1). s(a, 2). s(a, 6). s(b, 4)."
 
@@ -358,7 +360,7 @@ def test_an_aggregate_of_an_aggregate_needs_a_predicate_in_between() -> None:
     assert_gives(f"{SALES} n(X, count(Y)) :- s(X, Y). p(max(N)) :- n(X, N).", "p(3).")
 
 
-# -- results ---------------------------------------------------------------------------------------------------------------
+# -- results ------------------------------------------------------------------------------------------------------------
 
 
 def test_every_predicate_of_the_program_has_its_relation_even_an_empty_one() -> None:

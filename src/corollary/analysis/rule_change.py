@@ -7,7 +7,7 @@ while the consumers of what it derived get changed data, which puts them into th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import networkx as nx
@@ -39,8 +39,9 @@ class RuleChange:
 
 def insert_rules(graph: RuleGraph, rules: Iterable[Rule], *, check: bool = True) -> RuleChange:
     """The change by which these rules join; raises `ProgramError` when it would break safety or stratification."""
-    new = {rule.name: rule for rule in rules}
-    _refuse_taken_names(graph, new)
+    added = list(rules)
+    _refuse_taken_names(graph, added)
+    new = {rule.name: rule for rule in added}
     if check and (mistakes := [found for rule in new.values() for found in check_rule_safety(rule)]):
         raise ProgramError(mistakes)
     rule_edges = graph.rule_edges.copy()
@@ -130,14 +131,16 @@ def _reached(graph: RuleGraph, start: Iterable[HyperNode]) -> tuple[HyperNode, .
     return graph.order(reached)
 
 
-def _refuse_taken_names(graph: RuleGraph, new: dict[str, Rule]) -> None:
-    taken = [
-        Diagnostic(catalogue.DUPLICATE_RULE_NAME, f"there is a rule '{name}' already", rule.span, "choose another name")
-        for name, rule in new.items()
-        if name in graph.rules
-    ]
-    if taken:
-        raise ProgramError(taken)
+def _refuse_taken_names(graph: RuleGraph, added: Sequence[Rule]) -> None:
+    mistakes: list[Diagnostic] = []
+    taken = set(graph.rules)
+    for rule in added:
+        if rule.name in taken:
+            message = f"there is a rule '{rule.name}' already"
+            mistakes.append(Diagnostic(catalogue.DUPLICATE_RULE_NAME, message, rule.span, "choose another name"))
+        taken.add(rule.name)
+    if mistakes:
+        raise ProgramError(mistakes)
 
 
 def _refuse_unknown_names(graph: RuleGraph, names: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -13,7 +14,9 @@ from corollary.cli.check import check
 from corollary.cli.doctor import doctor
 from corollary.cli.fmt import fmt
 from corollary.cli.graph import graph
-from corollary.cli.output import ExitCode, print_diagnostics
+from corollary.cli.output import ExitCode, exit_code_of, print_diagnostics
+from corollary.cli.query import query
+from corollary.cli.repl import repl
 from corollary.cli.run import run
 from corollary.diagnostics import ProgramError
 
@@ -26,11 +29,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""A Datalog reasoner whose conclusions stay true while facts and rules change.
 
-Start with `corollary run PROGRAM`, which derives everything and answers the program's queries;
-`corollary check PROGRAM` tells what is wrong or doubtful, `corollary graph PROGRAM` draws how the rules depend on
-each other.""",
+Start with `corollary run PROGRAM`, which derives everything and answers the program's queries, or with
+`corollary repl`, where you type facts, rules and queries; `corollary check PROGRAM` tells what is wrong or doubtful,
+`corollary graph PROGRAM` draws how the rules depend on each other.""",
 )
-for command in (run, check, graph, fmt, doctor):
+for command in (run, query, repl, check, graph, fmt, doctor):
     app.command()(command)
 
 
@@ -50,13 +53,18 @@ def _options(
 
 
 def main() -> None:
-    """Runs a command. A user's mistake is a message and exit code 1, never a traceback."""
+    """Runs a command. A user's mistake is a message and an exit code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
     try:
         app()
     except ProgramError as error:
         print_diagnostics(error.diagnostics)
-        sys.exit(ExitCode.PROGRAM)
-    except KeyboardInterrupt:
+        sys.exit(exit_code_of(error))
+    except (KeyboardInterrupt, SystemExit) as stopped:
+        if isinstance(stopped, SystemExit) and stopped.code != ExitCode.INTERRUPTED:
+            raise
         typer.echo("interrupted", err=True)
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:  # the reader of our output went away, as `head` does

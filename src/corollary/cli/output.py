@@ -1,16 +1,17 @@
-"""What the commands share: exit codes, diagnostics on the terminal, reading programs."""
+"""What the commands share: exit codes, diagnostics on the terminal, tables, reading programs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from corollary.diagnostics import Diagnostic, Source, render
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, render
 from corollary.language import decode_source, read_source
 
 
@@ -26,6 +27,15 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+def exit_code_of(error: ProgramError) -> ExitCode:
+    """What a mistake of the user means for the shell: the program, the data, or a limit."""
+    wrong = [diagnostic for diagnostic in error.diagnostics if diagnostic.is_error]
+    if any(diagnostic.kind is catalogue.LIMIT_REACHED for diagnostic in wrong):
+        return ExitCode.LIMIT
+    is_data = bool(wrong) and all(diagnostic.code.startswith("E4") for diagnostic in wrong)
+    return ExitCode.DATA if is_data else ExitCode.PROGRAM
+
+
 def read_sources(paths: Sequence[Path]) -> list[Source]:
     """The texts of these files; `-` is the standard input. Raises `ProgramError` for one that cannot be read."""
     return [
@@ -33,9 +43,17 @@ def read_sources(paths: Sequence[Path]) -> list[Source]:
     ]
 
 
+def terminal() -> Console:
+    return Console(soft_wrap=True, highlight=False)
+
+
+def terminal_for_errors() -> Console:
+    return Console(stderr=True, soft_wrap=True, highlight=False)
+
+
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """To the standard error; with colours where it is a terminal."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = terminal_for_errors()
     for diagnostic in diagnostics:
         first, *rest = render(diagnostic).split("\n")
         text = Text(first, style="bold red" if diagnostic.is_error else "bold yellow")
@@ -44,6 +62,19 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
             text.append("\n" + line, style=style or "default not bold")
         console.print(text)
         console.print()
+
+
+def table_lines(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table as wide as its cells: nothing is cut or wrapped, so that other programs can read it too."""
+    widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
+    yield " ┃ ".join(_padded(names, widths)).rstrip()
+    yield "━╇━".join("━" * width for width in widths)
+    for row in rows:
+        yield " │ ".join(_padded(row, widths)).rstrip()
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    return (cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
 
 
 def plural(count: int, noun: str, several: str | None = None) -> str:

@@ -1,70 +1,108 @@
-"""`corollary run`: derive everything and answer the queries."""
+"""`corollary run`: derive everything, answer the queries, write the outputs."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from corollary.analysis import analyse_texts, check_query_safety
-from corollary.cli.output import plural, print_diagnostics, read_sources
-from corollary.diagnostics import ProgramError
-from corollary.language import parse_query, print_element, print_value
-from corollary.program import Program, Query
-from corollary.program.values import sort_key
-from corollary.reference import Fact, answer, evaluate
+from corollary.cli.answers import asked_queries, print_answers, print_json_answers
+from corollary.cli.options import (
+    Data,
+    EngineName,
+    Facts,
+    FactsHeader,
+    LimitFacts,
+    LimitTime,
+    OnError,
+    Programs,
+    Rdf,
+    RejectsFile,
+    Strict,
+    checked_optimisations,
+    open_knowledge_base,
+)
+from corollary.cli.output import print_diagnostics, read_sources, terminal, terminal_for_errors
+from corollary.cli.publish import OutFormat, publish
+from corollary.cli.statistics import Stopwatch, print_counts, write_statistics
+from corollary.knowledge_base import KnowledgeBase, Limits
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.engine import RunReport
 
 
 def run(
-    files: Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")],
+    files: Programs,
+    facts: Facts = None,
+    facts_header: FactsHeader = False,
+    rdf: Rdf = None,
     query: Annotated[
         list[str] | None, typer.Option("--query", "-q", help="A query such as 'path(1, X)'; may be repeated.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write the outputs, or all that is derived, to this directory.")
+    ] = None,
+    form: Annotated[
+        OutFormat | None, typer.Option("--format", help="The format of --out; with json, answers are JSON lines too.")
+    ] = None,
+    header: Annotated[bool, typer.Option("--header", help="Name the columns in the first row of --out files.")] = False,
+    stats: Annotated[Path | None, typer.Option("--stats", metavar="FILE", help="Write figures of the run as JSON.")] = None,
+    limit_time: LimitTime = None,
+    limit_facts: LimitFacts = None,
+    strict: Strict = False,
+    rejects: RejectsFile = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each rule was evaluated, with actual counts.")] = False,
+    on_error: Annotated[
+        OnError, typer.Option("--on-error", help="What arithmetic without a value does: discard the instance, or stop.")
+    ] = OnError.DISCARD,
+    engine: Annotated[EngineName, typer.Option("--engine", help="What runs the rules.")] = EngineName.EMBEDDED,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="NAME", help="Leave an optimisation out; may be repeated.")
+    ] = None,
 ) -> None:
-    """Derive every consequence of a program and print the answers to its queries."""
-    analysis = analyse_texts(*read_sources(files))
-    print_diagnostics(analysis.diagnostics)
-    if analysis.errors:
-        raise typer.Exit(1)
-    queries = [_checked(parse_query(text)) for text in query or ()] or list(analysis.program.queries)
-    started = time.perf_counter()
-    facts = evaluate(analysis.program)
-    seconds = time.perf_counter() - started
-    console = Console(soft_wrap=True, highlight=False)
-    for one in queries:
-        _print_answers(console, one, answer(one, facts))
-    _print_counts(console, analysis.program, facts, seconds)
+    """Derive every consequence of a program and print the answers to its queries.
+
+    Exits with 0; with 1 for a mistake in the program, 2 for one in the command, 3 for bad data, 4 at a limit,
+    130 when interrupted.
+    """
+    watch = Stopwatch()
+    with watch.step("load"):
+        kb = open_knowledge_base(
+            read_sources(files),
+            Data(facts, facts_header, rdf or (), strict, rejects),
+            Limits(limit_time, limit_facts),
+            engine=engine.value,
+            on_error=on_error.value,
+            without=checked_optimisations(without or []),
+        )
+        queries = asked_queries(kb, query or []) or list(kb.queries)
+        if query:
+            print_diagnostics(warning for one in queries for warning in kb.unknown_predicates(one))
+    with watch.step("derive"):
+        report = derive(kb)
+    with watch.step("publish"):
+        for one in queries:
+            if form is OutFormat.JSON:
+                print_json_answers(kb, one)
+            else:
+                print_answers(kb, one)
+                terminal().print()
+        for path in publish(kb, out, form, header=header):
+            terminal_for_errors().print(f"wrote {path}", markup=False, style="dim")
+    if explain and report is not None:
+        terminal().print(report.explain(kb.analysis.graph.rules, kb.program.prefixes) + "\n", markup=False)
+    if form is not OutFormat.JSON:
+        print_counts(kb, watch.seconds["derive"])
+    if stats is not None:
+        write_statistics(stats, kb, report, watch, engine.value)
 
 
-def _checked(query: Query) -> Query:
-    if mistakes := check_query_safety(query):
-        raise ProgramError(mistakes)
-    return query
+def derive(kb: KnowledgeBase) -> RunReport | None:
+    """Derives everything, with progress; nothing is started where there is nothing."""
+    from corollary.cli.progress import Progress
 
-
-def _print_answers(console: Console, query: Query, answers: set[Fact]) -> None:
-    console.print(Text("?- " + ", ".join(map(print_element, query.body)) + ".", style="bold"))
-    if not query.variables:
-        console.print("yes" if answers else "no")
-    elif not answers:
-        console.print("no answers")
-    else:
-        table = Table(*(variable.name for variable in query.variables), show_edge=False, pad_edge=False)
-        for row in sorted(answers, key=lambda row: [sort_key(constant.value) for constant in row]):
-            table.add_row(*(Text(print_value(constant.value)) for constant in row))
-        console.print(table)
-        console.print(plural(len(answers), "answer"))
-    console.print()
-
-
-def _print_counts(console: Console, program: Program, facts: dict[str, set[Fact]], seconds: float) -> None:
-    derived = dict.fromkeys(rule.head.predicate for rule in program.rules)
-    for name in derived:
-        console.print(f"{name}: {plural(len(facts.get(name, ())), 'fact')}")
-    total = sum(map(len, facts.values()))
-    console.print(Text(f"{plural(total, 'fact')} in {seconds:.2f} s", style="dim"))
+    if kb.is_empty:
+        return None
+    with Progress(len(kb.analysis.graph.hyper_nodes)) as progress:
+        return kb.materialise(finished=progress.finished, watch=progress.watch)

@@ -9,7 +9,7 @@ from corollary.diagnostics import ProgramError, Source
 from corollary.language.literals import LiteralError, typed_value, unescape
 from corollary.language.parser import parse_program
 from corollary.program import Iri, Literal, Value
-from corollary.program.values import RDF
+from corollary.program.values import RDF, XSD
 
 MEANING = b"corollary"
 """The key in the metadata of an Arrow field under which a column of text says what it holds:"""
@@ -24,6 +24,8 @@ MAX_NUMBER_LENGTH = 4000
 INTEGER = r"0|-?[1-9][0-9]*"
 DECIMAL = r"-?(?:0|[1-9][0-9]*)\.[0-9]+"
 DOUBLE = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?[eE][+-]?[0-9]+|-?INF|NaN"
+SMALL_INTEGER = rf'^"-?[0-9]{{1,18}}"\^\^<{re.escape(XSD)}integer>$'
+"""The most frequent typed literals; Arrow's regular expressions know them too."""
 
 _INTEGER, _DECIMAL, _DOUBLE = re.compile(INTEGER), re.compile(DECIMAL), re.compile(DOUBLE)
 _BLANK = re.compile(r"_:\S+")

@@ -45,8 +45,17 @@ def _sum(values: Sequence[Value]) -> Value:
 def _sum_of_doubles(doubles: Sequence[float]) -> float:
     try:
         return math.fsum(doubles)
-    except (OverflowError, ValueError):  # partial sums overflow, or infinities of both signs meet
-        return sum(doubles)
+    except ValueError:  # infinities of both signs meet
+        return math.nan
+    except OverflowError:  # a partial sum is out of range; the whole sum may not be
+        infinite = [double for double in doubles if not math.isfinite(double)]
+        if infinite:
+            return sum(infinite)
+        exact = sum((Fraction(double) for double in doubles), Fraction(0))
+        try:
+            return float(exact)
+        except OverflowError:
+            return math.copysign(math.inf, exact)
 
 
 def _average(values: Sequence[Value]) -> Value:
@@ -79,7 +88,13 @@ def _extreme(symbol: str) -> Aggregate:
             return min(best, value, key=lambda number: (isinstance(number, float), repr(number)))
         return best
 
-    return lambda values: reduce(better, values)
+    def extreme(values: Sequence[Value]) -> Value:
+        numbers = [value for value in values if isinstance(value, float) and math.isnan(value)]
+        if numbers and all(is_number(value) for value in values):
+            return numbers[0]  # NaN is in no order: one of them makes the result NaN, wherever it stands
+        return reduce(better, values)
+
+    return extreme
 
 
 def _numbers(name: str, values: Sequence[Value]) -> Sequence[Number]:

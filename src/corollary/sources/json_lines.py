@@ -43,7 +43,7 @@ def read_json_lines(file: DataFile) -> Loaded:
             width = len(row) if width is None or file.options.columns else width
             if len(row) != width:
                 raise _BadRow(f"{len(row)} values, expected {width}")
-            rows.append(tuple(value_of(cell) for cell in row))
+            rows.append(tuple([cell if type(cell) is int else value_of(cell) for cell in row]))
         except _BadRow as error:
             rejects.add(file.name, number, str(error), line.decode("utf-8", "replace"))
     names = cells.names if cells and cells.names else [f"a{position}" for position in range(1, (width or 0) + 1)]
@@ -52,7 +52,7 @@ def read_json_lines(file: DataFile) -> Loaded:
 
 def _parse(line: bytes) -> Any:
     try:
-        return json.loads(line.decode(), parse_float=_number, parse_constant=float)
+        return _DECODER.decode(line.decode())
     except UnicodeDecodeError:
         raise _BadRow("this is not valid UTF-8") from None
     except (ValueError, RecursionError) as error:
@@ -61,6 +61,9 @@ def _parse(line: bytes) -> Any:
 
 def _number(text: str) -> Decimal | float:
     return float(text) if "e" in text or "E" in text else Decimal(text)
+
+
+_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=float)
 
 
 class _Cells:
@@ -86,15 +89,17 @@ class _Cells:
 
 
 def value_of(cell: Any) -> Value:
+    if isinstance(cell, str) and cell.isascii():
+        return cell
     match cell:
         case None:
             raise _BadRow("null is not a constant")
-        case str() if not cell.isascii():
+        case str():
             try:
                 return from_python(cell)
             except NoConstant as error:
                 raise _BadRow(str(error)) from None
-        case bool() | int() | str() | float():
+        case bool() | int() | float():
             return cell
         case Decimal():
             return canonical(cell)
@@ -171,6 +176,8 @@ def _column(values: tuple[Any, ...]) -> tuple[pa.Array, bytes | None]:
         return pa.array(values, pa.float64()), None
     if kinds == {bool}:
         return pa.array(values, pa.bool_()), None
+    if kinds == {int} and min(values) >= -(1 << 63) and max(values) < 1 << 63:
+        return pa.array(values, pa.int64()), None
     if kinds <= {int, Decimal}:
         return pa.array([format(value, "f") if isinstance(value, Decimal) else str(value) for value in values]), CELLS
     if kinds == {Iri}:

@@ -29,7 +29,7 @@ def record_lines(data: Any, delimiter: int, quote: int) -> Any:
     at_field, quoted = True, False
     while at < size:
         byte = data[at]
-        ends = byte == _LF or byte == _CR
+        ends = byte in (_LF, _CR)
         if ends:
             if byte == _CR and at + 1 < size and data[at + 1] == _LF:
                 at += 1

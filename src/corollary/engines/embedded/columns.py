@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from corollary.engines.embedded.cells import parse_integers
 from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.term_table import gather
 from corollary.engines.embedded.universe import Kind, Universe
 from corollary.language.cells import (
     CELLS,
@@ -24,6 +25,7 @@ from corollary.language.cells import (
     IRIS,
     MAX_NUMBER_LENGTH,
     MEANING,
+    SMALL_INTEGER,
     TERMS,
     cell_value,
     term_value,
@@ -138,6 +140,8 @@ class _Parts:
 
     def take(self, mask: pa.Array | Mask, encode: Callable[[Universe, pa.Array], Codes]) -> None:
         chosen = mask if isinstance(mask, np.ndarray) else mask.to_numpy(zero_copy_only=False).astype(np.bool_)
+        if not len(chosen):
+            return
         if chosen.all():
             part, self.left = self.left, self.left.slice(0, 0)
         elif chosen.any():
@@ -196,25 +200,52 @@ def _encode_whole_decimals(universe: Universe, array: pa.Array) -> Codes:
 
 
 def _encode_terms(universe: Universe, array: pa.Array) -> Codes:
-    parts = _Parts(universe, array)
-    parts.take(pc.match_substring_regex(array, r"^<[^\\]*>$"), _encode_bracketed)
-    parts.take(pc.match_substring_regex(parts.left, r"^_:"), lambda universe, a: _encode_texts(universe, Kind.IRI, a))
-    parts.take(
-        pc.match_substring_regex(parts.left, r'^"[^"\\]*"$'),
-        lambda universe, a: _encode_texts(universe, Kind.STRING, pc.utf8_slice_codeunits(a, 1, -1)),
+    data, offsets = text_buffers(array)
+    first, last = data[offsets[:-1]], data[offsets[1:] - 1]
+    escaped = pc.match_substring(array, "\\").to_numpy(zero_copy_only=False).astype(np.bool_)
+    kinds = np.select(
+        [escaped, (first == ord("<")) & (last == ord(">")), first == ord("_"), (first == ord('"')) & (last == first)],
+        [0, 1, 2, 3],
     )
+    parts = _Parts(universe, array)
+    for kind, encode in ((1, _encode_bracketed), (2, _encode_blank), (3, _encode_quoted)):
+        parts.take(kinds == kind, encode)
+        kinds = kinds[kinds != kind]
     parts.take(pc.match_substring_regex(parts.left, r'^"[^"\\]*"@[A-Za-z0-9-]+$'), _encode_tagged)
+    parts.take(pc.match_substring_regex(parts.left, SMALL_INTEGER), _encode_typed_integers)
     return parts.finish(lambda universe, rest: _encode_distinct(universe, rest, term_value))
 
 
 def _encode_bracketed(universe: Universe, array: pa.Array) -> Codes:
-    return _encode_texts(universe, Kind.IRI, pc.utf8_slice_codeunits(array, 1, -1))
+    return universe.encode_texts(Kind.IRI, *_inside(array))
+
+
+def _encode_blank(universe: Universe, array: pa.Array) -> Codes:
+    return _encode_texts(universe, Kind.IRI, array)
+
+
+def _encode_quoted(universe: Universe, array: pa.Array) -> Codes:
+    return universe.encode_texts(Kind.STRING, *_inside(array))
+
+
+def _inside(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The texts without their first and last byte."""
+    data, offsets = text_buffers(array)
+    inside = np.zeros(len(offsets), np.int64)
+    np.cumsum(np.diff(offsets) - 2, out=inside[1:])
+    return gather(data, offsets[:-1] + 1, inside), inside
+
+
+def _encode_typed_integers(universe: Universe, array: pa.Array) -> Codes:
+    texts = pc.list_element(pc.split_pattern(array, '"'), 1)
+    return universe.encode_integers(pc.cast(texts, pa.int64()).to_numpy(zero_copy_only=False))
 
 
 def _encode_tagged(universe: Universe, array: pa.Array) -> Codes:
     found = pc.extract_regex(array, r'^"(?P<lexical>[^"\\]*)"@(?P<tag>[A-Za-z0-9-]+)$')
     lexical, tag = found.field("lexical"), pc.utf8_lower(found.field("tag"))
-    texts = pc.binary_join_element_wise(pa.scalar(RDF + "langString"), tag, lexical, "\0")
+    kind, separator = pa.scalar(RDF + "langString", tag.type), pa.scalar("\0", tag.type)
+    texts = pc.binary_join_element_wise(kind, tag, lexical, separator)
     return _encode_texts(universe, Kind.LITERAL, texts)
 
 

@@ -93,6 +93,10 @@ class EmbeddedEngine:
     def universe(self) -> Universe:
         return self._explicit.universe
 
+    def replace_rules(self, graph: RuleGraph) -> None:
+        """Other rules for the same explicit facts; what was derived is forgotten."""
+        self._graph, self._visible = graph, None
+
     # -- explicit facts ----------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, rows: Codes) -> int:

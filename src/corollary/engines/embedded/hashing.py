@@ -74,7 +74,7 @@ def insert_wide(
             other = (found & U64(0xFFFFFFFF)) * arity
             same = True
             for column in range(arity):
-                if load_u32(rows, other + U64(column)) != values[at + U64(column)]:
+                if load_u32(rows, other + U64(column)) != load_u32(values, at + U64(column)):
                     same = False
                     break
             if same:
@@ -84,11 +84,12 @@ def insert_wide(
 
 @njit(inline="always")
 def contains_wide(
-    table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numbers: Any, at: int, count: int
+    table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numbers: Any, at: Any, count: Any
 ) -> bool:
+    """Whether the row of the registers whose numbers stand from `at` on is in the table."""
     key = U64(0)
     for i in range(count):
-        key = hash_row(key, U64(registers[numbers[at + i]]))
+        key = hash_row(key, U64(load_u32(registers, load_u64(numbers, at + U64(i)))))
     slot = slot_of(key, shift)
     tag = (key >> U64(32)) << U64(32)
     while True:
@@ -96,10 +97,10 @@ def contains_wide(
         if found == EMPTY:
             return False
         if (found >> U64(32)) << U64(32) == tag:
-            other = (found & U64(0xFFFFFFFF)) * U64(count)
+            other = (found & U64(0xFFFFFFFF)) * count
             same = True
             for i in range(count):
-                if load_u32(rows, other + U64(i)) != registers[numbers[at + i]]:
+                if load_u32(rows, other + U64(i)) != load_u32(registers, load_u64(numbers, at + U64(i))):
                     same = False
                     break
             if same:

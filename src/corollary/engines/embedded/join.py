@@ -27,7 +27,7 @@ from corollary.engines.embedded.hashing import (
     insert_wide,
     slot_of,
 )
-from corollary.engines.embedded.memory import load_f64, load_u8, load_u32, prefetch_u64, store_u32, store_u64
+from corollary.engines.embedded.memory import load_f64, load_u8, load_u32, load_u64, prefetch_u64, store_u32, store_u64
 
 # A level: LEVEL fields, then its actions (column, kind, register), then its key registers.
 LEVEL_SIZE = 320
@@ -59,48 +59,61 @@ DONE, FULL, YIELDED = 0, 1, 2
 REGISTERS = 1024
 MAX_LEVELS = 256
 
+# In the kernel, levels, tests and registers are addresses: an array would check every index for being negative.
+
 
 @njit(inline="always")
-def _key_of(values: Any, at: int, count: int, registers: Any) -> Any:
+def _field(fields: Any, index: int) -> Any:
+    return load_u64(fields, U64(index))
+
+
+@njit(inline="always")
+def _register(fields: Any, index: int, registers: Any) -> Any:
+    """The value of the register whose number stands in a field."""
+    return load_u32(registers, load_u64(fields, U64(index)))
+
+
+@njit(inline="always")
+def _key_of(fields: Any, at: int, count: Any, registers: Any) -> Any:
     """Up to two key registers make an exact key; more make a hash, and the level checks the columns."""
-    if count == 1:
-        return U64(registers[values[at]])
-    if count == 2:
-        return (U64(registers[values[at]]) << U64(32)) | U64(registers[values[at + 1]])
+    if count == U64(1):
+        return U64(_register(fields, at, registers))
+    if count == U64(2):
+        return (U64(_register(fields, at, registers)) << U64(32)) | U64(_register(fields, at + 1, registers))
     key = U64(0)
     for i in range(count):
-        key = hash_row(key, U64(registers[values[at + i]]))
+        key = hash_row(key, U64(_register(fields, at + np.int64(i), registers)))
     return key & U64(0x7FFFFFFFFFFFFFFF)
 
 
 @njit(inline="always")
-def _entry(fields: Any, base: int, hashed: int, key: Any) -> Any:
+def _entry(fields: Any, base: int, hashed: Any, key: Any) -> Any:
     """The entry of an index for a key, or NONE."""
-    if hashed == 0:
+    if hashed == U64(0):
         return key
-    return find_group(U64(fields[base]), U64(fields[base + 1]), U64(fields[base + 2]), U64(fields[base + 3]), key)
+    keys, groups = _field(fields, base), _field(fields, base + 1)
+    return find_group(keys, groups, _field(fields, base + 2), _field(fields, base + 3), key)
 
 
 @njit(inline="always")
-def _compare(test: Any, t: int, registers: Any) -> Any:
-    left, right = U64(registers[test[t + T_KEY_AT]]), U64(registers[test[t + T_KEY_AT + 1]])
-    kinds, order = U64(test[t + T_CLASS]), U64(test[t + T_ORDER])
-    operator = test[t + T_OP]
+def _compare(tests: Any, t: int, operator: Any, registers: Any) -> Any:
+    left, right = U64(_register(tests, t + T_KEY_AT, registers)), U64(_register(tests, t + T_KEY_AT + 1, registers))
+    kinds, order = _field(tests, t + T_CLASS), _field(tests, t + T_ORDER)
     if kinds == U64(0):  # no number in the universe has a twin of another type: equality is identity
-        return (left == right) == (operator == COMPARE_EQ)
+        return (left == right) == (operator == U64(COMPARE_EQ))
     left_kind, right_kind = load_u8(kinds, left), load_u8(kinds, right)
-    if operator <= COMPARE_NE:
+    if operator <= U64(COMPARE_NE):
         if left_kind == 1 and right_kind == 1:
-            return (load_f64(order, left) == load_f64(order, right)) == (operator == COMPARE_EQ)
-        return (left == right) == (operator == COMPARE_EQ)
+            return (load_f64(order, left) == load_f64(order, right)) == (operator == U64(COMPARE_EQ))
+        return (left == right) == (operator == U64(COMPARE_EQ))
     if left_kind != right_kind or left_kind == 0:
         return False
     a, b = load_f64(order, left), load_f64(order, right)
-    if operator == COMPARE_LT:
+    if operator == U64(COMPARE_LT):
         return a < b
-    if operator == COMPARE_LE:
+    if operator == U64(COMPARE_LE):
         return a <= b
-    if operator == COMPARE_GT:
+    if operator == U64(COMPARE_GT):
         return a > b
     return a >= b
 
@@ -109,14 +122,14 @@ def _compare(test: Any, t: int, registers: Any) -> Any:
 def _passes(tests: Any, first: int, last: int, registers: Any) -> bool:
     for number in range(first, last):
         t = number * TEST_SIZE
-        operator = tests[t + T_OP]
-        if operator < MEMBER:
-            holds = _compare(tests, t, registers)
-        elif operator == MEMBER:
+        operator = _field(tests, t + T_OP)
+        if operator < U64(MEMBER):
+            holds = _compare(tests, t, operator, registers)
+        elif operator == U64(MEMBER):
             holds = _is_member(tests, t, registers)
         else:
             holds = _exists(tests, t, registers)
-        if holds == (tests[t + T_NEGATED] == 1):
+        if holds == (_field(tests, t + T_NEGATED) == U64(1)):
             return False
     return True
 
@@ -124,26 +137,25 @@ def _passes(tests: Any, first: int, last: int, registers: Any) -> bool:
 @njit(inline="always")
 def _is_member(tests: Any, t: int, registers: Any) -> Any:
     """Whether the fact with these registers is in the relation's set."""
-    count = tests[t + T_KEY_COUNT]
-    bits = U64(tests[t + T_BITS])
-    table, shift, mask = U64(tests[t + T_KEYS]), U64(tests[t + T_SHIFT]), U64(tests[t + T_MASK])
+    count, bits = _field(tests, t + T_KEY_COUNT), _field(tests, t + T_BITS)
+    table, shift, mask = _field(tests, t + T_KEYS), _field(tests, t + T_SHIFT), _field(tests, t + T_MASK)
     if bits == U64(0):
-        return contains_wide(table, shift, mask, U64(tests[t + T_ROWS]), registers, tests, t + T_KEY_AT, count)
+        return contains_wide(table, shift, mask, _field(tests, t + T_ROWS), registers, tests, U64(t + T_KEY_AT), count)
     key = U64(0)
     for i in range(count):
-        key |= U64(registers[tests[t + T_KEY_AT + i]]) << (bits * U64(i))
+        key |= U64(_register(tests, t + T_KEY_AT + np.int64(i), registers)) << (bits * U64(i))
     return contains_key(table, shift, mask, key)
 
 
 @njit(inline="always")
 def _exists(tests: Any, t: int, registers: Any) -> Any:
     """Whether an index has an entry for these registers (keys of three and more registers never come here)."""
-    key = _key_of(tests, t + T_KEY_AT, tests[t + T_KEY_COUNT], registers)
-    entry = _entry(tests, t + T_KEYS, tests[t + T_HASHED], key)
+    key = _key_of(tests, t + T_KEY_AT, _field(tests, t + T_KEY_COUNT), registers)
+    entry = _entry(tests, t + T_KEYS, _field(tests, t + T_HASHED), key)
     if entry == U64(NONE):
         return False
-    entries = U64(tests[t + T_ENTRIES])
-    if tests[t + T_CHAIN] == 1:
+    entries = _field(tests, t + T_ENTRIES)
+    if _field(tests, t + T_CHAIN) == U64(1):
         return load_u32(entries, entry) != NONE
     return load_u32(entries, entry) < load_u32(entries, entry + U64(1))
 
@@ -151,46 +163,48 @@ def _exists(tests: Any, t: int, registers: Any) -> Any:
 @njit(inline="always")
 def _enter(levels: Any, depth: int, registers: Any, current: Any, end: Any) -> None:
     base = depth * LEVEL_SIZE
-    operator = levels[base + L_OP]
-    if operator == SCAN:
-        current[depth] = U64(levels[base + L_LOW])
-        end[depth] = U64(levels[base + L_HIGH])
+    operator = _field(levels, base + L_OP)
+    if operator == U64(SCAN):
+        current[depth] = _field(levels, base + L_LOW)
+        end[depth] = _field(levels, base + L_HIGH)
         return
-    key = _key_of(levels, base + L_KEY_AT, levels[base + L_KEY_COUNT], registers)
-    entry = _entry(levels, base + L_KEYS, levels[base + L_HASHED], key)
-    if operator == RANGE:
+    key = _key_of(levels, base + L_KEY_AT, _field(levels, base + L_KEY_COUNT), registers)
+    entry = _entry(levels, base + L_KEYS, _field(levels, base + L_HASHED), key)
+    entries = _field(levels, base + L_ENTRIES)
+    if operator == U64(RANGE):
         if entry == U64(NONE):
             current[depth] = U64(0)
             end[depth] = U64(0)
         else:
-            current[depth] = U64(load_u32(U64(levels[base + L_ENTRIES]), entry))
-            end[depth] = U64(load_u32(U64(levels[base + L_ENTRIES]), entry + U64(1)))
+            current[depth] = U64(load_u32(entries, entry))
+            end[depth] = U64(load_u32(entries, entry + U64(1)))
         return
     row = U64(NONE)
     if entry != U64(NONE):
-        row = U64(load_u32(U64(levels[base + L_ENTRIES]), entry))
-    high = U64(levels[base + L_HIGH])
+        row = U64(load_u32(entries, entry))
+    high = _field(levels, base + L_HIGH)
     while row != U64(NONE) and row >= high:  # the chain starts with the newest rows
-        row = U64(load_u32(U64(levels[base + L_NEXT]), row))
+        row = U64(load_u32(_field(levels, base + L_NEXT), row))
     current[depth] = row
 
 
 @njit(inline="always")
 def _accept(levels: Any, base: int, row: Any, registers: Any) -> bool:
     """Binds the registers of a level to a row; False where the row does not fit."""
-    rows, arity = U64(levels[base + L_ROWS]), U64(levels[base + L_ARITY])
-    for action in range(levels[base + L_ACTIONS]):
-        a = base + L_ACTION_AT + action * 3
-        value = load_u32(rows, row * arity + U64(levels[a]))
-        if levels[a + 1] == BIND:
-            registers[levels[a + 2]] = value
-        elif registers[levels[a + 2]] != value:
+    rows, arity = _field(levels, base + L_ROWS), _field(levels, base + L_ARITY)
+    for action in range(_field(levels, base + L_ACTIONS)):
+        a = base + L_ACTION_AT + np.int64(action) * 3
+        value = load_u32(rows, row * arity + _field(levels, a))
+        register = _field(levels, a + 2)
+        if _field(levels, a + 1) == U64(BIND):
+            store_u32(registers, register, value)
+        elif load_u32(registers, register) != value:
             return False
     return True
 
 
 @njit(inline="always")
-def _flush(head: Any, keys: Any, waiting: Any, count: int, size: Any) -> Any:
+def _flush(head: Any, keys: Any, waiting: Any, count: Any, size: Any) -> Any:
     """Inserts the buffered heads; gives the new size of the relation."""
     rows, arity = U64(head[H_ROWS]), U64(head[H_ARITY])
     table, shift, mask, bits = U64(head[H_TABLE]), U64(head[H_SHIFT]), U64(head[H_MASK]), U64(head[H_BITS])
@@ -198,24 +212,26 @@ def _flush(head: Any, keys: Any, waiting: Any, count: int, size: Any) -> Any:
         counts = U64(head[H_COUNTS])
         for i in range(count):
             at = U64(i) * arity
-            row = insert_wide(table, shift, mask, rows, arity, waiting, at, keys[i], size)
+            row = insert_wide(table, shift, mask, rows, arity, waiting, at, load_u64(keys, U64(i)), size)
             if row == size:
                 for column in range(arity):
-                    store_u32(rows, size * arity + U64(column), waiting[at + U64(column)])
+                    store_u32(rows, size * arity + U64(column), load_u32(waiting, at + U64(column)))
                 size += U64(1)
             if counts != U64(0):
                 store_u32(counts, row, load_u32(counts, row) + np.uint32(1))
     elif arity == U64(2):
         for i in range(count):
-            if insert_key(table, shift, mask, keys[i]):
-                store_u64(rows, size, keys[i])  # a packed pair is what its row looks like in memory
+            key = load_u64(keys, U64(i))
+            if insert_key(table, shift, mask, key):
+                store_u64(rows, size, key)  # a packed pair is what its row looks like in memory
                 size += U64(1)
     else:
         field = (U64(1) << bits) - U64(1)
         for i in range(count):
-            if insert_key(table, shift, mask, keys[i]):
+            key = load_u64(keys, U64(i))
+            if insert_key(table, shift, mask, key):
                 for column in range(arity):
-                    value = (keys[i] >> (bits * U64(column))) & field
+                    value = (key >> (bits * U64(column))) & field
                     store_u32(rows, size * arity + U64(column), np.uint32(value))
                 size += U64(1)
     return size
@@ -223,64 +239,76 @@ def _flush(head: Any, keys: Any, waiting: Any, count: int, size: Any) -> Any:
 
 @njit(cache=True, nogil=True, boundscheck=False)
 def run_pipeline(
-    levels: Any,
-    tests: Any,
+    level_fields: Any,
+    test_fields: Any,
     head: Any,
     head_registers: Any,
-    registers: Any,
+    register_values: Any,
     current: Any,
     end: Any,
-    keys: Any,
-    waiting: Any,
+    key_buffer: Any,
+    row_buffer: Any,
     state: Any,
     level_count: int,
     budget: int,
 ) -> int:
     """Runs or goes on running a pipeline; see the module for what the arrays hold. Returns DONE, FULL or YIELDED."""
+    levels, tests = U64(level_fields.ctypes.data), U64(test_fields.ctypes.data)
+    registers, heads = U64(register_values.ctypes.data), U64(head_registers.ctypes.data)
+    keys, waiting = U64(key_buffer.ctypes.data), U64(row_buffer.ctypes.data)
     last = level_count - 1
-    depth, buffered = state[S_DEPTH], state[S_BUFFERED]
+    depth, buffered = state[S_DEPTH], U64(state[S_BUFFERED])
     size, instances = U64(state[S_SIZE]), U64(0)
-    arity, bits = head[H_ARITY], U64(head[H_BITS])
+    arity, bits = U64(head[H_ARITY]), U64(head[H_BITS])
     rows, table, shift = U64(head[H_ROWS]), U64(head[H_TABLE]), U64(head[H_SHIFT])
     limit, inserts, is_pair = U64(head[H_LIMIT]), head[H_INSERTS] == 1, head[H_ARITY] == 2 and head[H_BITS] == 32
-    first_register, second_register = head_registers[0], head_registers[arity - 1]
+    first_register, second_register = load_u64(heads, U64(0)), load_u64(heads, arity - U64(1))
     status = DONE
     if state[S_STARTED] == 0:
         state[S_STARTED] = 1
         _enter(levels, 0, registers, current, end)
-    if buffered == BUFFER:  # stopped with a full buffer: there is room now
+    if buffered == U64(BUFFER):  # stopped with a full buffer: there is room now
         size = _flush(head, keys, waiting, buffered, size)
-        buffered = 0
+        buffered = U64(0)
     while depth >= 0 and status == DONE:
         base = depth * LEVEL_SIZE
-        is_chain = levels[base + L_OP] == CHAIN
-        following = U64(levels[base + L_NEXT])
-        first_test, last_test = levels[base + L_FIRST_TEST], levels[base + L_LAST_TEST]
+        is_chain = _field(levels, base + L_OP) == U64(CHAIN)
+        following = _field(levels, base + L_NEXT)
+        first_test, last_test = (
+            np.int64(_field(levels, base + L_FIRST_TEST)),
+            np.int64(_field(levels, base + L_LAST_TEST)),
+        )
         row = current[depth]
         stop = U64(NONE) if is_chain else end[depth]
-        if depth < last:
-            if row == stop:
-                depth -= 1
-                continue
-            current[depth] = U64(load_u32(following, row)) if is_chain else row + U64(1)
-            if _accept(levels, base, row, registers) and _passes(tests, first_test, last_test, registers):
-                depth += 1
-                _enter(levels, depth, registers, current, end)
-            continue
-        # The innermost level is a loop of its own: this is where the time goes.
-        source, source_arity = U64(levels[base + L_ROWS]), U64(levels[base + L_ARITY])
-        actions, column, target = (
-            levels[base + L_ACTIONS],
-            U64(levels[base + L_ACTION_AT]),
-            levels[base + L_ACTION_AT + 2],
-        )
-        binds_one = actions == 1 and levels[base + L_ACTION_AT + 1] == BIND
+        source, source_arity = _field(levels, base + L_ROWS), _field(levels, base + L_ARITY)
+        column, target = _field(levels, base + L_ACTION_AT), _field(levels, base + L_ACTION_AT + 2)
+        binds_one = _field(levels, base + L_ACTIONS) == U64(1) and _field(levels, base + L_ACTION_AT + 1) == U64(BIND)
         has_tests = first_test < last_test
+        if depth < last:
+            inner_is_chain = _field(levels, base + LEVEL_SIZE + L_OP) == U64(CHAIN)
+            entered = False
+            while row != stop:
+                this = row
+                row = U64(load_u32(following, row)) if is_chain else row + U64(1)
+                if binds_one:
+                    store_u32(registers, target, load_u32(source, this * source_arity + column))
+                elif not _accept(levels, base, this, registers):
+                    continue
+                if has_tests and not _passes(tests, first_test, last_test, registers):
+                    continue
+                _enter(levels, depth + 1, registers, current, end)
+                if current[depth + 1] != (U64(NONE) if inner_is_chain else end[depth + 1]):
+                    entered = True
+                    break
+            current[depth] = row
+            depth += 1 if entered else -1
+            continue
+        # The innermost level: this is where the time goes.
         while row != stop:
             this = row
             row = U64(load_u32(following, row)) if is_chain else row + U64(1)
             if binds_one:
-                registers[target] = load_u32(source, this * source_arity + column)
+                store_u32(registers, target, load_u32(source, this * source_arity + column))
             elif not _accept(levels, base, this, registers):
                 continue
             if has_tests and not _passes(tests, first_test, last_test, registers):
@@ -292,44 +320,44 @@ def run_pipeline(
                     break
                 instances += U64(1)
                 for c in range(arity):
-                    store_u32(rows, size * U64(arity) + U64(c), registers[head_registers[c]])
+                    store_u32(rows, size * arity + U64(c), load_u32(registers, load_u64(heads, U64(c))))
                 size += U64(1)
                 continue
             instances += U64(1)
             key = U64(0)
             if is_pair:
-                key = U64(registers[first_register]) | (U64(registers[second_register]) << U64(32))
+                key = U64(load_u32(registers, first_register)) | (U64(load_u32(registers, second_register)) << U64(32))
             elif bits == U64(0):
                 for c in range(arity):
-                    value = registers[head_registers[c]]
-                    waiting[buffered * arity + c] = value
+                    value = load_u32(registers, load_u64(heads, U64(c)))
+                    store_u32(waiting, buffered * arity + U64(c), value)
                     key = hash_row(key, U64(value))
             else:
                 for c in range(arity):
-                    key |= U64(registers[head_registers[c]]) << (bits * U64(c))
+                    key |= U64(load_u32(registers, load_u64(heads, U64(c)))) << (bits * U64(c))
             prefetch_u64(table, slot_of(key, shift))
-            keys[buffered] = key
-            buffered += 1
-            if buffered == BUFFER:
+            store_u64(keys, buffered, key)
+            buffered += U64(1)
+            if buffered == U64(BUFFER):
                 if size + U64(BUFFER) > limit:
                     status = FULL
                     break
                 size = _flush(head, keys, waiting, buffered, size)
-                buffered = 0
+                buffered = U64(0)
                 if instances > U64(budget):
                     status = YIELDED
                     break
         current[depth] = row
         if status == DONE:
             depth -= 1
-    if status == DONE and buffered > 0:
-        if size + U64(buffered) > limit:
+    if status == DONE and buffered > U64(0):
+        if size + buffered > limit:
             status = FULL
         else:
             size = _flush(head, keys, waiting, buffered, size)
-            buffered = 0
+            buffered = U64(0)
     state[S_DEPTH] = depth
-    state[S_BUFFERED] = buffered
+    state[S_BUFFERED] = np.int64(buffered)
     state[S_SIZE] = np.int64(size)
     state[S_INSTANCES] += np.int64(instances)
     return status

@@ -106,7 +106,15 @@ class Relation:
         self.reserve(len(rows))
         places = np.empty(len(rows), np.uint32)
         self.size = int(
-            _find_or_insert(rows, self.rows, self.size, self._table, self.table_shift, self.table_mask, places)
+            _find_or_insert(
+                np.ascontiguousarray(rows, np.uint32),
+                self.rows,
+                self.size,
+                self._table,
+                self.table_shift,
+                self.table_mask,
+                places,
+            )
         )
         self._hashed = self.size
         self.support_of(owner)[places] += counts
@@ -309,7 +317,7 @@ def _row_key(rows: Any, row: int, bits: Any) -> Any:
 def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: Any, bits: Any, counts: Any) -> int:
     count, arity = new.shape[0], new.shape[1]
     slots, places = U64(table.ctypes.data), U64(rows.ctypes.data)
-    flat = new.reshape(-1)
+    flat = U64(new.ctypes.data)
     for row in range(count):
         if row + _AHEAD < count:
             prefetch_u64(slots, slot_of(_row_key(new, row + _AHEAD, bits), shift))
@@ -333,7 +341,7 @@ def _find_or_insert(new: Any, rows: Any, size: int, table: Any, shift: Any, mask
     """The numbers of the rows, new ones are added; for tables that hold numbers of rows."""
     slots, start = U64(table.ctypes.data), U64(rows.ctypes.data)
     arity = new.shape[1]
-    flat = new.reshape(-1)
+    flat = U64(new.ctypes.data)
     for row in range(new.shape[0]):
         key = _row_key(new, row, U64(0))
         found = insert_wide(slots, shift, mask, start, U64(arity), flat, U64(row * arity), key, U64(size))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -113,11 +113,13 @@ def _as_times(values: list[Value]) -> pa.Array | None:
     return None
 
 
-def decode_texts(universe: Universe, codes: Codes, text_of: Callable[[Value], str], *, plain: bool) -> pa.Array:
-    """One text per code: `text_of` of its value. With `plain`, integers, strings and IRIs are their bare texts."""
+def decode_texts(
+    universe: Universe, codes: Codes, text_of: Callable[[Value], str], bare: Collection[Kind] = ()
+) -> pa.Array:
+    """One text per code: `text_of` of its value. The texts of integers, strings and IRIs may be asked for as they are."""
     kinds = kinds_of(universe, codes)
-    if plain and kinds <= {Kind.STRING, Kind.IRI}:
+    if kinds <= {Kind.STRING, Kind.IRI} & set(bare):
         return text_column(universe, codes)
-    if plain and kinds <= {Kind.INTEGER}:
+    if kinds <= {Kind.INTEGER} & set(bare):
         return pc.cast(pa.array(universe.words[codes]), pa.string())
     return by_code(universe, codes, lambda values: pa.array(map(text_of, values), pa.string()))

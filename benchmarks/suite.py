@@ -1,0 +1,127 @@
+"""Choosing workloads by name, running them, and what came out of it all."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib import import_module
+from typing import Any
+
+from benchmarks.measurement import Measurement
+from benchmarks.peers.environment import MISSING, PEERS, PeerRun, problem_of, run_peer, version_of
+from benchmarks.runner import WorkloadFailed, run_workload, seconds_to_start
+from benchmarks.targets import Verdict, geometric_mean, times_souffle, verdicts
+from benchmarks.throughput import TASKS, Result, measure
+from benchmarks.workloads import WORKLOADS, by_name
+from corollary.machine import memory_megabytes, usable_cores
+
+LANGUAGE, START = "language", "start"
+
+
+class UnknownName(ValueError):
+    """No workload has this name; the text is for people."""
+
+
+@dataclass
+class Report:
+    """The results of one call. `problems` are wrong numbers of answers and workloads that failed."""
+
+    engine: str
+    measurements: dict[str, Measurement] = field(default_factory=dict)
+    start: float | None = None
+    language: list[Result] = field(default_factory=list)
+    peers: list[PeerRun] = field(default_factory=list)
+    peer_versions: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        reading = [
+            Verdict(f"{LANGUAGE}: {result.task}", f"{result.unit}/s", result.per_second, result.target)
+            for result in self.language
+            if result.target is not None
+        ]
+        return [*verdicts(self.measurements, self.start), *reading]
+
+    @property
+    def times_souffle_on_average(self) -> float | None:
+        ratios = [ratio for one in self.measurements.values() if (ratio := times_souffle(one)) is not None]
+        return geometric_mean(ratios) if ratios else None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "python": platform.python_version(),
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "cores": usable_cores(),
+            "memory_mb": memory_megabytes(),
+            "engine": self.engine,
+            "workloads": [one.as_dict() for one in self.measurements.values()],
+            "start_seconds": self.start,
+            "language": [result.as_dict() for result in self.language],
+            "peer_versions": self.peer_versions,
+            "peers": [run.as_dict() for run in self.peers],
+            "times_souffle_on_average": self.times_souffle_on_average,
+            "verdicts": [verdict.as_dict() for verdict in self.verdicts],
+            "problems": self.problems,
+        }
+
+
+def names() -> list[str]:
+    return [*(workload.name for workload in WORKLOADS), START, LANGUAGE]
+
+
+def select(wanted: Sequence[str]) -> list[str]:
+    """The names that fit names or patterns such as `tc-*`; without any, all but the large ones."""
+    if not wanted:
+        return [name for name in names() if name not in by_name() or not by_name()[name].large]
+    for pattern in wanted:
+        if not any(fnmatchcase(name, pattern) for name in names()):
+            raise UnknownName(f"there is no benchmark '{pattern}'; there are {', '.join(names())}")
+    return [name for name in names() if any(fnmatchcase(name, pattern) for pattern in wanted)]
+
+
+def run(
+    chosen: Iterable[str],
+    *,
+    engine: str = "embedded",
+    peers: bool = False,
+    runs: int = 3,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Report:
+    report = Report(engine)
+    for name in chosen:
+        progress(name)
+        if name == START:
+            report.start = seconds_to_start(runs)
+        elif name == LANGUAGE:
+            import_module("benchmarks.language")
+            report.language = [measure(task, runs=runs) for task in TASKS]
+        else:
+            _run_one(report, name, runs)
+            if peers:
+                _run_peers(report, name, progress)
+    return report
+
+
+def _run_one(report: Report, name: str, runs: int) -> None:
+    try:
+        measurement = run_workload(by_name()[name], engine=report.engine, runs=runs)
+    except WorkloadFailed as failure:
+        report.problems.append(str(failure))
+    else:
+        report.measurements[name] = measurement
+        report.problems += [f"{name}: {wrong}" for wrong in measurement.wrong]
+
+
+def _run_peers(report: Report, name: str, progress: Callable[[str], None]) -> None:
+    for peer in PEERS:
+        if peer.name not in report.peer_versions:
+            progress(f"installing {peer.name}")
+            report.peer_versions[peer.name] = problem_of(peer) or version_of(peer)
+        if peer.tries(name) and not problem_of(peer):
+            progress(f"{name} with {peer.name}")
+            report.peers.append(run_peer(peer, by_name()[name]))
+    report.peer_versions |= MISSING

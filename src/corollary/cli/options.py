@@ -1,0 +1,101 @@
+"""The options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corollary.cli.output import plural, print_diagnostics, terminal_for_errors
+from corollary.cli.progress import announce_compiling
+from corollary.diagnostics import Source, did_you_mean
+from corollary.knowledge_base import KnowledgeBase, Limits
+
+Programs = Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")]
+Facts = Annotated[
+    Path | None,
+    typer.Option("--facts", metavar="DIR", help="Load DIR/<predicate>.{csv,tsv,facts,parquet,json,nt,nq,ttl}."),
+]
+FactsHeader = Annotated[
+    bool, typer.Option("--facts-header", help="The csv and tsv files of --facts name their columns in the first row.")
+]
+Rdf = Annotated[
+    list[Path] | None,
+    typer.Option("--rdf", metavar="FILE", help="Load RDF as p(s, o), and C(s) for rdf:type; may be repeated."),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="A row that does not fit is an error, before anything is derived.")]
+RejectsFile = Annotated[
+    Path | None, typer.Option("--rejects", metavar="FILE", help="Write the rows that were left out to this csv file.")
+]
+LimitTime = Annotated[float | None, typer.Option("--limit-time", metavar="S", help="Stop after that many seconds of deriving.")]
+LimitFacts = Annotated[int | None, typer.Option("--limit-facts", metavar="N", help="Stop at more than that many facts.")]
+
+
+class OnError(StrEnum):
+    DISCARD = "discard"
+    STOP = "stop"
+
+
+class EngineName(StrEnum):
+    EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Where the facts come from."""
+
+    facts: Path | None = None
+    facts_header: bool = False
+    rdf: Sequence[Path] = ()
+    strict: bool = False
+    rejects: Path | None = None
+
+
+def open_knowledge_base(sources: Sequence[Source], data: Data, limits: Limits | None = None, **options: Any) -> KnowledgeBase:
+    """The knowledge base of these programs with their data; tells what is doubtful, and how many rows were left out."""
+    if data.facts is not None or data.rdf or any("(" in source.text for source in sources):
+        announce_compiling()
+    kb = KnowledgeBase.from_sources(sources, strict=data.strict, limits=limits, **options)
+    if data.facts is not None:
+        kb.load_facts(data.facts, header=data.facts_header)
+    for path in data.rdf:
+        kb.load_rdf(path)
+    print_diagnostics(kb.warnings)
+    report_rejects(kb, data.rejects)
+    return kb
+
+
+def checked_optimisations(names: Sequence[str]) -> Sequence[str]:
+    """The same names; one that is none is a mistake in the command."""
+    if names:
+        from corollary.engines.embedded.evaluation import OPTIMISATIONS
+
+        for name in names:
+            if name not in OPTIMISATIONS:
+                hint = did_you_mean(name, OPTIMISATIONS) or f"there are {', '.join(OPTIMISATIONS)}"
+                raise typer.BadParameter(f"there is no optimisation '{name}': {hint}", param_hint="--without")
+    return names
+
+
+def report_rejects(kb: KnowledgeBase, path: Path | None) -> None:
+    """How many rows were left out, and the first of them; all of them go into a file."""
+    from corollary.sources.rejects import write_rejects
+
+    rejects = kb.rejects
+    if path is not None:
+        write_rejects(rejects, str(path))
+    if not len(rejects):
+        return
+    console = terminal_for_errors()
+    counts = ", ".join(f"{file}: {count:,}" for file, count in rejects.by_file.items())
+    console.print(f"{plural(len(rejects), 'row was', 'rows were')} left out ({counts})", style="bold yellow")
+    shown = 5
+    for reject in list(rejects)[:shown]:
+        console.print(f"  {reject}", markup=False)
+    if len(rejects) > shown:
+        where = f"see {path}" if path is not None else "--rejects FILE lists them"
+        console.print(f"  … and {len(rejects) - shown:,} more: {where}", markup=False)

@@ -1,0 +1,108 @@
+"""What a long run shows on a terminal: the hyper-node at work, rounds, facts, speed; and that kernels are compiled."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rich.live import Live
+from rich.text import Text
+
+from corollary.cli.output import plural, terminal_for_errors
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.engine import NodeReport
+
+_SHOWN_AFTER = 1.0  # seconds
+
+
+class Progress:
+    """Shows nothing on runs of less than a second, and nothing where the standard error is no terminal."""
+
+    def __init__(self, nodes: int) -> None:
+        self._console = terminal_for_errors()
+        self._live: Live | None = None
+        self._timer = threading.Timer(_SHOWN_AFTER, self._show)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._nodes = nodes
+        self._done = 0
+        self._facts = 0
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        if self._console.is_terminal:
+            self._timer.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._timer.cancel()
+        with self._lock:
+            if self._live is not None:
+                self._live.stop()
+                self._live = None
+
+    def _show(self) -> None:
+        with self._lock:
+            self._live = Live(get_renderable=self._line, console=self._console, transient=True, refresh_per_second=5)
+            self._live.start()
+
+    def watch(self, facts: int) -> None:
+        self._facts = facts
+
+    def finished(self, report: NodeReport) -> None:
+        """A line stays for each hyper-node that took its time."""
+        self._done += 1
+        if self._live is not None and report.seconds > 0.1:
+            speed = f"{report.new_facts / report.seconds:,.0f} facts/s"
+            self._live.console.print(
+                f"{report.node} {report.strategy}: {plural(report.rounds, 'round')}, "
+                f"{plural(report.new_facts, 'new fact')}, {speed}",
+                markup=False,
+                style="dim",
+            )
+
+    def _line(self) -> Text:
+        seconds = time.monotonic() - self._started
+        speed = f"{self._facts / seconds:,.0f} facts/s" if seconds else ""
+        node = min(self._done + 1, self._nodes)
+        return Text(f"hyper-node {node} of {self._nodes}: {plural(self._facts, 'fact')}, {speed}, {seconds:.0f} s")
+
+
+class CompileNotice:
+    """Says on a terminal that kernels are compiled, when that takes more than a second: it happens once."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+        self._running = 0
+
+    def on_start(self, event: object) -> None:
+        self._running += 1
+        if self._timer is None:
+            self._timer = threading.Timer(_SHOWN_AFTER, self._say)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: object) -> None:
+        self._running -= 1
+
+    def _say(self) -> None:
+        if self._running:
+            message = "compiling kernels, once: this may take half a minute, and the next start finds them"
+            terminal_for_errors().print(message, style="dim")
+        else:
+            self._timer = None
+
+
+def announce_compiling() -> None:
+    """From now on; called where an engine is needed, since it imports the compiler."""
+    if not terminal_for_errors().is_terminal:
+        return
+    from numba.core import event
+
+    class Listener(CompileNotice, event.Listener):  # type: ignore[misc]
+        pass
+
+    event.register("numba:compile", Listener())

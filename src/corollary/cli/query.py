@@ -1,0 +1,48 @@
+"""`corollary query`: the answers to one query, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from corollary.cli.answers import print_answers, print_json_answers
+from corollary.cli.options import (
+    Data,
+    Facts,
+    FactsHeader,
+    LimitFacts,
+    LimitTime,
+    Rdf,
+    RejectsFile,
+    Strict,
+    open_knowledge_base,
+)
+from corollary.cli.output import print_diagnostics, read_sources
+from corollary.cli.run import derive
+from corollary.knowledge_base import Limits
+
+
+def query(
+    file: Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program file; - is the standard input.")],
+    text: Annotated[str, typer.Argument(metavar="QUERY", help="A query such as 'path(1, X), not seen(X)'.")],
+    facts: Facts = None,
+    facts_header: FactsHeader = False,
+    rdf: Rdf = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    limit_time: LimitTime = None,
+    limit_facts: LimitFacts = None,
+    strict: Strict = False,
+    rejects: RejectsFile = None,
+) -> None:
+    """Answer one query about a program and its data."""
+    data = Data(facts, facts_header, rdf or (), strict, rejects)
+    kb = open_knowledge_base(read_sources([file]), data, Limits(limit_time, limit_facts))
+    asked = kb.parse_query(text)
+    print_diagnostics(kb.unknown_predicates(asked))
+    derive(kb)
+    if as_json:
+        print_json_answers(kb, asked)
+    else:
+        print_answers(kb, asked, echo=False)

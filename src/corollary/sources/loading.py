@@ -1,0 +1,130 @@
+"""Facts on their way into an engine: from Python, from files, from `@input`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.program import Facts, InputDeclaration
+from corollary.sources.formats import Format, fact_files, format_of
+from corollary.sources.options import ReadOptions
+from corollary.sources.read import Loaded, read_file
+from corollary.sources.rejects import Rejects
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.encoder import Encoder
+    from corollary.engines.embedded.engine import EmbeddedEngine
+    from corollary.engines.embedded.relation import Codes
+
+
+class Loader:
+    """Inserts explicit facts, each call all or nothing. The engine is started with the first of them.
+
+    `arities` are the numbers of arguments known so far, `defined` the predicates that got facts or a file (even an empty one).
+    """
+
+    def __init__(self, start_engine: Callable[[], EmbeddedEngine], *, base: Path, strict: bool) -> None:
+        self._start_engine = start_engine
+        self._base = base
+        self._strict = strict
+        self.arities: dict[str, int] = {}
+        self.defined: set[str] = set()
+        self.rejects = Rejects()
+
+    @cached_property
+    def _engine(self) -> EmbeddedEngine:
+        return self._start_engine()
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        from corollary.engines.embedded.encoder import Encoder
+
+        return Encoder(self._engine.universe)
+
+    # -- from Python -------------------------------------------------------------------------------------------------
+
+    def insert(self, predicate: str, facts: Any) -> int:
+        try:
+            return self._insert(predicate, self._encoder.facts(facts, self.arities.get(predicate)))
+        except ValueError as error:
+            raise _bad_rows(f"facts of '{predicate}': {error}") from None
+
+    def insert_written(self, facts: Facts) -> int:
+        """Facts of a program's text."""
+        return self._insert(facts.predicate, self._encoder.rows(facts.rows, facts.arity))
+
+    def _insert(self, predicate: str, codes: Codes) -> int:
+        self.defined.add(predicate)
+        if not len(codes):
+            return 0
+        self.arities.setdefault(predicate, codes.shape[1])
+        return self._engine.insert(predicate, codes)
+
+    # -- from files --------------------------------------------------------------------------------------------------
+
+    def load_file(self, predicate: str, path: Path, options: ReadOptions) -> int:
+        loaded = self._accepted(read_file(path, options, self.arities.get(predicate)))
+        self.defined.add(predicate)
+        if not loaded.table.num_rows:
+            return 0
+        self._check_width(predicate, loaded.table.num_columns, str(path), options)
+        try:
+            codes = self._encoder.table(loaded.table)
+        except ValueError as error:
+            raise _bad_rows(f"{path}: {error}", options) from None
+        return self._insert(predicate, codes)
+
+    def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
+        """The facts of all data files of a directory, whose names are those of the predicates."""
+        try:
+            files = list(fact_files(directory))
+        except OSError as error:
+            message = f"cannot read {directory}: {error.strerror}"
+            raise ProgramError([Diagnostic(catalogue.UNREADABLE_DATA, message)]) from None
+        count = 0
+        for predicate, path in files:
+            is_text = format_of(path) in (Format.CSV, Format.TSV)
+            count += self.load_file(full_name(predicate), path, ReadOptions(header=header and is_text))
+        return count
+
+    def load_declared(self, declaration: InputDeclaration) -> None:
+        """The file of an `@input`, which is looked up beside the file that says so."""
+        base, span = self._base, declaration.span
+        if span is not None and Path(span.source.name).is_file():
+            base = Path(span.source.name).parent
+        options = ReadOptions.of(dict(declaration.options), span)
+        self.load_file(declaration.predicate, base / declaration.location, options)
+
+    def load_triples(self, path: Path) -> int:
+        """The triples of an RDF file as facts of their predicates."""
+        from corollary.sources.vertical import facts_of_triples
+
+        options = ReadOptions()
+        if not format_of(path).is_rdf:
+            message, hint = f"{path} is no RDF file", "nt, nq and ttl files are"
+            raise ProgramError([Diagnostic(catalogue.UNKNOWN_FORMAT, message, None, hint)])
+        loaded = self._accepted(read_file(path, options, 3))
+        found = facts_of_triples(self._engine.universe, self._encoder.table(loaded.table), self.arities)
+        for predicate, codes in found:
+            self._check_width(predicate, codes.shape[1], str(path), options)
+        return sum(self._insert(predicate, codes) for predicate, codes in found)
+
+    def _accepted(self, loaded: Loaded) -> Loaded:
+        if self._strict and len(loaded.rejects):
+            raise loaded.rejects.as_error()
+        self.rejects.include(loaded.rejects)
+        return loaded
+
+    def _check_width(self, predicate: str, width: int, source: str, options: ReadOptions) -> None:
+        known = self.arities.get(predicate, width)
+        if width != known:
+            arguments = f"{known} argument{'' if known == 1 else 's'}"
+            columns = "1 column" if width == 1 else f"{width} columns"
+            raise _bad_rows(f"{source}: '{predicate}' has {arguments}, and there are {columns}", options)
+
+
+def _bad_rows(message: str, options: ReadOptions | None = None) -> ProgramError:
+    return ProgramError([Diagnostic(catalogue.BAD_ROW, message, options.span if options else None)])
