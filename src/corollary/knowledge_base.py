@@ -10,9 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corollary.analysis import Analysis, check_evaluable, check_query_safety, checked
+from corollary.analysis import Analysis, analyse_texts, check_evaluable, check_query_safety, checked
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean
-from corollary.language import Parsed, parse, parse_query, read_source
+from corollary.language import parse_query, read_source
 from corollary.program import Program, Query, atoms_of
 from corollary.sources.loading import Loader
 from corollary.sources.options import ReadOptions
@@ -55,7 +55,7 @@ class KnowledgeBase:
 
     def __init__(
         self,
-        program: str | Program | Parsed = "",
+        program: str | Program | Analysis = "",
         *,
         engine: str = "embedded",
         base: str | PathLike[str] = ".",
@@ -68,7 +68,11 @@ class KnowledgeBase:
             raise ValueError(f"there is no engine '{engine}'; there is 'embedded'")
         if on_error not in ("discard", "stop"):
             raise ValueError(f"on_error is 'discard' or 'stop', not '{on_error}'")
-        self.analysis: Analysis = checked(parse(program) if isinstance(program, str) else program)
+        if isinstance(program, Program):
+            program = checked(program)
+        self.analysis: Analysis = analyse_texts(Source(program)) if isinstance(program, str) else program
+        if self.analysis.errors:
+            raise ProgramError(self.analysis.diagnostics)
         if wrong := check_evaluable(self.program.rules, self.program.queries):
             raise ProgramError(wrong)
         self.limits = limits or Limits()
@@ -85,11 +89,7 @@ class KnowledgeBase:
     @classmethod
     def from_sources(cls, sources: Sequence[Source], **options: Any) -> KnowledgeBase:
         """Several texts, read as one program."""
-        parsed = [parse(source) for source in sources]
-        program = Program.of(statement for part in parsed for statement in part.program.statements)
-        diagnostics = tuple(diagnostic for part in parsed for diagnostic in part.diagnostics)
-        comments = tuple(comment for part in parsed for comment in part.comments)
-        return cls(Parsed(program, diagnostics, comments), **options)
+        return cls(analyse_texts(*sources), **options)
 
     @property
     def program(self) -> Program:

@@ -58,7 +58,7 @@ def formatted(text: str) -> str:
 
 
 def comments(text: str) -> list[str]:
-    return sorted(comment.text for comment in parse(text).comments)
+    return sorted(comment.text for comment in parse(text, join_facts=False).comments)
 
 
 def test_a_clause_gets_its_canonical_form() -> None:

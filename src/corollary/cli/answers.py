@@ -8,7 +8,7 @@ import sys
 from rich.text import Text
 
 from corollary.cli.output import plural, table_lines, terminal
-from corollary.diagnostics import ProgramError
+from corollary.diagnostics import Diagnostic, ProgramError
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import Printer
 from corollary.program import Query
@@ -49,7 +49,8 @@ def print_json_answers(kb: KnowledgeBase, query: Query) -> None:
 
 def asked_queries(kb: KnowledgeBase, texts: list[str]) -> list[Query]:
     """The queries of these texts; all mistakes in them come at once."""
-    queries, wrong = [], []
+    queries: list[Query] = []
+    wrong: list[Diagnostic] = []
     for text in texts:
         try:
             queries.append(kb.parse_query(text))

@@ -27,12 +27,18 @@ Rdf = Annotated[
     list[Path] | None,
     typer.Option("--rdf", metavar="FILE", help="Load RDF as p(s, o), and C(s) for rdf:type; may be repeated."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="A row that does not fit is an error, before anything is derived.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="A row that does not fit is an error, before anything is derived.")
+]
 RejectsFile = Annotated[
     Path | None, typer.Option("--rejects", metavar="FILE", help="Write the rows that were left out to this csv file.")
 ]
-LimitTime = Annotated[float | None, typer.Option("--limit-time", metavar="S", help="Stop after that many seconds of deriving.")]
-LimitFacts = Annotated[int | None, typer.Option("--limit-facts", metavar="N", help="Stop at more than that many facts.")]
+LimitTime = Annotated[
+    float | None, typer.Option("--limit-time", metavar="S", help="Stop after that many seconds of deriving.")
+]
+LimitFacts = Annotated[
+    int | None, typer.Option("--limit-facts", metavar="N", help="Stop at more than that many facts.")
+]
 
 
 class OnError(StrEnum):
@@ -55,7 +61,9 @@ class Data:
     rejects: Path | None = None
 
 
-def open_knowledge_base(sources: Sequence[Source], data: Data, limits: Limits | None = None, **options: Any) -> KnowledgeBase:
+def open_knowledge_base(
+    sources: Sequence[Source], data: Data, limits: Limits | None = None, **options: Any
+) -> KnowledgeBase:
     """The knowledge base of these programs with their data; tells what is doubtful, and how many rows were left out."""
     if data.facts is not None or data.rdf or any("(" in source.text for source in sources):
         announce_compiling()

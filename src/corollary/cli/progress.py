@@ -37,7 +37,9 @@ class Progress:
             self._timer.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._timer.cancel()
         with self._lock:
             if self._live is not None:
@@ -102,7 +104,7 @@ def announce_compiling() -> None:
         return
     from numba.core import event
 
-    class Listener(CompileNotice, event.Listener):  # type: ignore[misc]
+    class Listener(CompileNotice, event.Listener):
         pass
 
-    event.register("numba:compile", Listener())
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]

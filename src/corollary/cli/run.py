@@ -41,18 +41,23 @@ def run(
         list[str] | None, typer.Option("--query", "-q", help="A query such as 'path(1, X)'; may be repeated.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write the outputs, or all that is derived, to this directory.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write the outputs, or all that is derived, to this directory."),
     ] = None,
     form: Annotated[
         OutFormat | None, typer.Option("--format", help="The format of --out; with json, answers are JSON lines too.")
     ] = None,
     header: Annotated[bool, typer.Option("--header", help="Name the columns in the first row of --out files.")] = False,
-    stats: Annotated[Path | None, typer.Option("--stats", metavar="FILE", help="Write figures of the run as JSON.")] = None,
+    stats: Annotated[
+        Path | None, typer.Option("--stats", metavar="FILE", help="Write figures of the run as JSON.")
+    ] = None,
     limit_time: LimitTime = None,
     limit_facts: LimitFacts = None,
     strict: Strict = False,
     rejects: RejectsFile = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each rule was evaluated, with actual counts.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how each rule was evaluated, with actual counts.")
+    ] = False,
     on_error: Annotated[
         OnError, typer.Option("--on-error", help="What arithmetic without a value does: discard the instance, or stop.")
     ] = OnError.DISCARD,

@@ -1,8 +1,7 @@
 """The fast path for ground facts: a run of plain facts is read by regular expressions, without the parser.
 
-Only text that the parser would read the same way is taken; anything else (variables, arithmetic, comments, mistakes) is
-left to it. Three steps differ in speed only: facts of integers alone, facts of any plain constants, facts with lists and
-function terms.
+Only text that the parser would read the same way is taken; anything else (variables, arithmetic, mistakes) is left to it.
+Three steps differ in speed only: facts of integers alone, of any plain constants, with lists and function terms.
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ _PREFIXED = rf"(?:[^\W\d_][\w-]*)?:{LOCAL}"
 _CONSTANT = rf"(?:(?:{STRING})(?:{LANGUAGE}|\^\^(?:{IRI}|{_PREFIXED}))?|{IRI}|-?{NUMBER}(?![\w.])|{_PREFIXED}|[a-z]\w*)"
 _NAME = rf"({IRI}|{_PREFIXED}|[^\W\d_]\w*)\("
 _STOP = r"\s*(?::-\s*)?\.(?!\d)"
-_FACT = re.compile(rf"\s*{_NAME}\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\){_STOP}")
-_OPENING = re.compile(rf"\s*{_NAME}")
+# White space and line comments; what else may stand between two facts is for the parser.
+_GAP = r"(?>(?:\s+|//[^\n]*|(?<=\s)#[^\n]*|(?<=\n)[ \t]*%[^\n]*)*)"
+_FACT = re.compile(rf"{_GAP}{_NAME}\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\){_STOP}")
+_OPENING = re.compile(rf"{_GAP}{_NAME}")
 _END = re.compile(_STOP)
 _OPERAND = re.compile(rf"\s*(?:([^\W\d_]\w*\(|\[\s*(?!\]))|(\[\s*\])|({_CONSTANT}))")
 _AFTER = re.compile(r"\s*([,)\]])")
 _ARGUMENT = re.compile(_CONSTANT)
 _STRING_PART = re.compile(STRING)
-_INTEGERS = re.compile(r"-?\d{1,18}(?:\s*,\s*-?\d{1,18})*")
 _RESERVED = {"not", "naf"}
 _MAX_ARGUMENTS = 10_000  # constants of one fact; whether more are allowed is for the parser to say
 _MAX_INTEGER_COLUMNS = 50
@@ -47,43 +47,41 @@ class FactReader:
         self._values.clear()
         self._predicates.clear()
 
-    def run(self, start: int) -> tuple[Facts, int] | None:
-        """The facts of one predicate and arity that stand at `start`, and where they end; None where there are none."""
+    def run(self, start: int) -> tuple[list[Facts], int]:
+        """The facts that stand at `start`, those of one predicate and arity together, and where they end."""
         text = self._source.text
-        match = _FACT.match(text, start)
-        if match is None:
-            return self._structured_run(start)
-        name = match.group(1)
-        predicate = self._predicate(name)
-        first = self._row(match.group(2))
-        if predicate is None or first is None:
-            return None
-        rows, end, arity = [first], match.end(), len(first)
-        if arity <= _MAX_INTEGER_COLUMNS and _INTEGERS.fullmatch(match.group(2) or ""):
-            end = self._integer_rows(name, arity, end, rows)
-        while (match := _FACT.match(text, end)) and match.group(1) == name:
-            row = self._row(match.group(2))
-            if row is None or len(row) != arity:
-                break
+        found: list[Facts] = []
+        rows: list[Row] = []
+        name, arity, begin, end = "", -1, start, start
+        while (read := self._fact(text, end)) is not None:
+            read_name, row, after = read
+            if read_name != name or len(row) != arity:
+                self._close(found, name, arity, rows, begin, end)
+                name, arity, rows, begin = read_name, len(row), [], end
             rows.append(row)
-            end = match.end()
-        return Facts(predicate, arity, rows, self._source.span(start, end)), end
+            end = after
+            if 0 < arity <= _MAX_INTEGER_COLUMNS and all(type(value) is int for value in row):
+                end = self._integer_rows(name, arity, end, rows)
+        self._close(found, name, arity, rows, begin, end)
+        return found, end
 
-    def _structured_run(self, start: int) -> tuple[Facts, int] | None:
-        opening = _OPENING.match(self._source.text, start)
+    def _close(self, found: list[Facts], name: str, arity: int, rows: list[Row], begin: int, end: int) -> None:
+        predicate = self._predicate(name) if rows else None
+        if predicate is not None:
+            found.append(Facts(predicate, arity, rows, self._source.span(begin, end)))
+
+    def _fact(self, text: str, start: int) -> tuple[str, Row, int] | None:
+        """The name as written, the row and the end of one fact."""
+        match = _FACT.match(text, start)
+        if match is not None:
+            row = self._row(match.group(2)) if self._predicate(match.group(1)) is not None else None
+            return (match.group(1), row, match.end()) if row is not None else None
+        opening = _OPENING.match(text, start)
         predicate = self._predicate(opening.group(1)) if opening else None
         if opening is None or predicate is None or predicate.lower() == "aggregate":
             return None
-        rows: list[Row] = []
-        end = start
-        match: re.Match[str] | None = opening
-        while match and match.group(1) == opening.group(1) and (read := self._structured_row(match.end())):
-            if rows and len(read[0]) != len(rows[0]):
-                break
-            rows.append(read[0])
-            end = read[1]
-            match = _OPENING.match(self._source.text, end)
-        return (Facts(predicate, len(rows[0]), rows, self._source.span(start, end)), end) if rows else None
+        structured = self._structured_row(opening.end())
+        return (opening.group(1), *structured) if structured else None
 
     def _structured_row(self, at: int) -> tuple[Row, int] | None:
         """The arguments behind an opening bracket, with what is nested in them, and where the fact ends."""
@@ -125,6 +123,8 @@ class FactReader:
         scanner = _integer_fact(name, arity).scanner(self._source.text, start)  # type: ignore[attr-defined]
         found: list[tuple[str, ...]] = []
         end, match = start, scanner.match()
+        if match is None:
+            return start
         while match:
             found.append(match.groups())
             end, match = match.end(), scanner.match()

@@ -21,7 +21,10 @@ _LONG_LINE = 1_000_000
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a text says as far as it could be read, what was wrong with it, and its comments."""
+    """What a text says as far as it could be read, and what was wrong with it.
+
+    `comments` are complete only where facts were not joined: the fast path for facts passes over them.
+    """
 
     program: Program
     diagnostics: tuple[Diagnostic, ...]
@@ -117,9 +120,10 @@ class _Parser:
     def parse(self, join_facts: bool) -> Parsed:
         lexer = self._lexer
         while not lexer.at_end() and lexer.error_count < MAX_ERRORS:
-            if join_facts and (run := self._facts.run(lexer.position)):
-                facts, lexer.position = run
-                self._statements.append(facts)
+            facts, end = self._facts.run(lexer.position) if join_facts else ([], 0)
+            if facts:
+                self._statements.extend(facts)
+                lexer.position = end
             else:
                 self._clause()
         program = Program.of(self._statements) if join_facts else Program(tuple(self._statements))

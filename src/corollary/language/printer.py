@@ -216,6 +216,10 @@ class Printer:
             return name
         return f"{self._name(name)}({inside})"
 
+    def predicate(self, name: str) -> str:
+        """The name of a predicate as it stands in a rule."""
+        return self._name(name)
+
     def _name(self, name: str) -> str:
         is_name = _NAME.fullmatch(name) and not name[0].isdigit()  # `²` is a letter to a regular expression
         if is_name and name.lower() not in ("not", "naf", "aggregate", "distinct"):

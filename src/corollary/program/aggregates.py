@@ -55,7 +55,7 @@ def _sum_of_doubles(doubles: Sequence[float]) -> float:
         try:
             return float(exact)
         except OverflowError:
-            return math.copysign(math.inf, exact)
+            return math.inf if exact > 0 else -math.inf
 
 
 def _average(values: Sequence[Value]) -> Value:
@@ -89,9 +89,9 @@ def _extreme(symbol: str) -> Aggregate:
         return best
 
     def extreme(values: Sequence[Value]) -> Value:
-        numbers = [value for value in values if isinstance(value, float) and math.isnan(value)]
-        if numbers and all(is_number(value) for value in values):
-            return numbers[0]  # NaN is in no order: one of them makes the result NaN, wherever it stands
+        nans = [value for value in values if isinstance(value, float) and math.isnan(value)]
+        if nans and all(is_number(value) for value in values):
+            return nans[0]  # NaN is in no order: one of them makes the result NaN, wherever it stands
         return reduce(better, values)
 
     return extreme
