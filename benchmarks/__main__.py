@@ -17,7 +17,7 @@ from rich.console import Console
 from benchmarks.suite import UnknownName, names, run, select
 from benchmarks.table import print_report
 
-_LEAST_WIDTH = 150  # of the tables; a narrower terminal breaks their lines
+_LEAST_WIDTH = 180  # of the tables; a narrower terminal breaks their lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -48,7 +48,8 @@ class Measurement:
 
     @property
     def facts_per_second(self) -> float:
-        return self.facts_derived / max(self.derive, 1e-9)
+        """Derived, and there as rows."""
+        return self.facts_derived / max(self.derive + self.rows, 1e-9)
 
     @property
     def bytes_per_fact(self) -> float:

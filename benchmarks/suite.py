@@ -45,10 +45,10 @@ class Report:
         ]
         return [*verdicts(self.measurements, self.start), *reading]
 
-    @property
-    def times_souffle_on_average(self) -> float | None:
-        ratios = [ratio for one in self.measurements.values() if (ratio := times_souffle(one)) is not None]
-        return geometric_mean(ratios) if ratios else None
+    def times_souffle_on_average(self, *, with_rows: bool = False) -> float | None:
+        ratios = [times_souffle(one, with_rows=with_rows) for one in self.measurements.values()]
+        known = [ratio for ratio in ratios if ratio is not None]
+        return geometric_mean(known) if known else None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -63,7 +63,8 @@ class Report:
             "language": [result.as_dict() for result in self.language],
             "peer_versions": self.peer_versions,
             "peers": [run.as_dict() for run in self.peers],
-            "times_souffle_on_average": self.times_souffle_on_average,
+            "times_souffle_on_average": self.times_souffle_on_average(),
+            "times_souffle_with_rows": self.times_souffle_on_average(with_rows=True),
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "problems": self.problems,
         }
@@ -102,7 +103,7 @@ def run(
         else:
             _run_one(report, name, runs)
             if peers:
-                _run_peers(report, name, progress)
+                _run_peers(report, name, runs, progress)
     return report
 
 
@@ -116,12 +117,12 @@ def _run_one(report: Report, name: str, runs: int) -> None:
         report.problems += [f"{name}: {wrong}" for wrong in measurement.wrong]
 
 
-def _run_peers(report: Report, name: str, progress: Callable[[str], None]) -> None:
+def _run_peers(report: Report, name: str, runs: int, progress: Callable[[str], None]) -> None:
     for peer in PEERS:
         if peer.name not in report.peer_versions:
             progress(f"installing {peer.name}")
             report.peer_versions[peer.name] = problem_of(peer) or version_of(peer)
         if peer.tries(name) and not problem_of(peer):
             progress(f"{name} with {peer.name}")
-            report.peers.append(run_peer(peer, by_name()[name]))
+            report.peers.append(run_peer(peer, by_name()[name], runs=runs))
     report.peer_versions |= MISSING

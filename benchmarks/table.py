@@ -29,26 +29,18 @@ def print_report(report: Report, console: Console) -> None:
 
 
 def _table(first: str, *columns: str) -> Table:
-    table = Table(first, show_edge=False, pad_edge=False)
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column(first, no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     return table
 
 
 def _measured(report: Report) -> Table:
-    columns = (
-        "facts in",
-        "derived",
-        "wall s",
-        "load",
-        "derive",
-        "rows",
-        "rounds",
-        "instances",
-        "M inst/s",
-        "M facts/s",
-    )
-    table = _table(f"engine {report.engine}", *columns, "peak MB", "with rows", "B/fact")
+    seconds = ("wall s", "cpu", "load", "derive", "rows")
+    work = ("rounds", "instances", "M inst/s", "M facts/s")
+    memory = ("peak MB", "with rows", "B/fact")
+    table = _table(f"engine {report.engine}", "facts in", "derived", *seconds, *work, *memory)
     for one in report.measurements.values():
         table.add_row(
             one.workload,
@@ -68,14 +60,15 @@ def _measured(report: Report) -> Table:
 
 
 def _compared(report: Report) -> Table:
-    table = _table("figures of others (s / MB)", "ours", *PUBLISHED, "times Soufflé")
+    table = _table("figures of others (s / MB)", "ours", *PUBLISHED, "times Soufflé", "with rows")
     for one in report.measurements.values():
         figures = [figures.get(one.workload) for figures in PUBLISHED.values()]
         if any(figures):
-            ratio = times_souffle(one)
-            table.add_row(one.workload, _ours(one), *map(_figure, figures), _times(ratio) if ratio is not None else "")
-    if report.times_souffle_on_average is not None:
-        table.add_row("geometric mean", *[""] * (len(PUBLISHED) + 1), _times(report.times_souffle_on_average))
+            ratios = [_times(times_souffle(one, with_rows=with_rows)) for with_rows in (False, True)]
+            table.add_row(one.workload, _ours(one), *map(_figure, figures), *ratios)
+    average = [_times(report.times_souffle_on_average(with_rows=with_rows)) for with_rows in (False, True)]
+    if any(average):
+        table.add_row("geometric mean", *[""] * (len(PUBLISHED) + 1), *average)
     return table
 
 
@@ -90,7 +83,9 @@ def _figure(figure: Figure | None) -> str:
     return f"{figure.seconds:g}{memory}"
 
 
-def _times(ratio: float) -> str:
+def _times(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
     return f"{ratio:,.0f} x" if ratio >= 100 else f"{ratio:.1f} x"
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from functools import cached_property
 from typing import Any
 
@@ -64,25 +63,21 @@ class _Reader:
         self._skipped_lines = 0
         if options.columns:
             raise options.error("'columns' needs the names of the columns", "header = true says that they are there")
-        wanted = len(options.types) if options.types else arity
-        return None, wanted if wanted is not None else len(self._first_record()[0])
+        if arity is not None:
+            return None, arity
+        return None, len(options.types) if options.types else len(self._first_record()[0])
 
     def _first_record(self) -> tuple[list[str], int]:
         """Its cells, and where the next record starts."""
-        text = io.BytesIO(self._data)
-        taken = 0
-
-        def lines() -> Any:
-            nonlocal taken
-            for line in text:
-                taken += len(line)
-                yield line.decode("utf-8", "replace")
-
-        quoting = {} if self._quoted else {"quoting": csv.QUOTE_NONE}
-        for cells in csv.reader(lines(), delimiter=self._delimiter, **quoting):  # type: ignore[arg-type]
-            if cells:
-                return cells, taken
-        return [], taken
+        plain = rb"[^%b\r\n]*+" % re.escape(self._delimiter.encode())
+        cell = rb'(?:"(?:[^"]++|"")*+"?%b|%b)' % (plain, plain) if self._quoted else plain
+        record = rb"[\r\n]*+(%b(?:%b%b)*+)(?:\r\n?|\n|\Z)" % (cell, re.escape(self._delimiter.encode()), cell)
+        found = re.match(record, memoryview(self._data))
+        if found is None or not found[1]:
+            return [], len(self._data)
+        cells = re.findall(rb"(?:\A|%b)(%b)" % (re.escape(self._delimiter.encode()), cell), bytes(found[1]))
+        texts = [one.decode("utf-8", "replace") for one in cells]
+        return [_unquoted(text) for text in texts] if self._quoted else texts, found.end()
 
     def _empty(self, header: list[str] | None) -> pa.Table:
         names = header or [f"a{position}" for position in range(1, (self._file.arity or 0) + 1)]
@@ -252,6 +247,14 @@ class _RowNumbers:
     def line_of_record(self, number: int) -> int:
         """Of the record with this number, counted from 1."""
         return int(self._reader.records[0][number - 1])
+
+
+def _unquoted(cell: str) -> str:
+    return (
+        re.sub(r'"((?:[^"]|"")*)"?', lambda quoted: quoted[1].replace('""', '"'), cell, count=1)
+        if cell[:1] == '"'
+        else cell
+    )
 
 
 def _columns(count: int) -> str:

@@ -52,11 +52,11 @@ def format_of(path: Path, named: str | None = None, span: Span | None = None) ->
 def fact_files(directory: Path) -> Iterator[tuple[str, Path]]:
     """The data files of a directory, each with the predicate that its name says, by name; other files are none of ours."""
     for path in sorted(directory.iterdir()):
-        if path.suffix.removeprefix(".").lower() in _ENDINGS and not path.name.startswith((".", "_")):
+        if path.suffix.removeprefix(".").lower() in _ENDINGS and not path.name.startswith("."):
             yield unquote(path.stem), path
 
 
 def file_name(predicate: str, form: Format) -> str:
     """`path.csv`; the name of the predicate is percent-encoded where it is an IRI."""
     stem = predicate if _PLAIN.fullmatch(predicate) else quote(predicate, safe="")
-    return f"{stem}.{form}"
+    return f"{re.sub('^[.]', '%2E', stem)}.{form}"

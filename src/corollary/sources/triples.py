@@ -13,7 +13,7 @@ from numba import njit
 
 _LF, _CR, _TAB, _SPACE, _QUOTE, _HASH = 10, 13, 9, 32, 34, 35
 _MINUS, _DOT, _COLON, _LESS, _GREATER, _AT = 45, 46, 58, 60, 62, 64
-_BACKSLASH, _CARET, _UNDERSCORE, _BACKTICK = 92, 94, 95, 96
+_BACKSLASH, _CARET, _UNDERSCORE = 92, 94, 95
 
 
 @njit(inline="always")
@@ -26,19 +26,29 @@ def _is_alphanumeric(byte: int) -> bool:
     return _is_letter(byte) or 48 <= byte <= 57
 
 
+@njit(inline="always")
+def _is_iri_sign(byte: int) -> bool:
+    """Signs that may stand anywhere in an IRI: ! $ & ' ( ) * + , - . / ; = ? @ _ ~ (and not %, which needs digits behind it)."""
+    return byte in (33, 36) or 38 <= byte <= 47 or byte in (59, 61, 63, 64, 95, 126)
+
+
 @njit
 def _iri_end(data: Any, at: int, stop: int) -> Any:
     """The place behind the IRI that starts here, or -1."""
     if at + 1 >= stop or data[at] != _LESS or not _is_letter(data[at + 1]):
         return -1
-    has_scheme = False
+    has_scheme, has_fragment = False, False
     for place in range(at + 1, stop):
         byte = data[place]
         if byte == _GREATER:
             return place + 1 if has_scheme else -1
         if byte == _COLON:
             has_scheme = True
-        if byte <= _SPACE or byte in (_LESS, _QUOTE, _BACKSLASH, _CARET, _BACKTICK, 123, 124, 125):
+        elif byte == _HASH:
+            if has_fragment:
+                return -1
+            has_fragment = True
+        elif not (_is_alphanumeric(byte) or byte > 127 or _is_iri_sign(byte)):
             return -1
     return -1
 

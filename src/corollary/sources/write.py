@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from corollary.results import Result
 
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_ABSOLUTE = re.compile(r'(?:[A-Za-z][A-Za-z0-9+.-]*|_):[^\x00-\x20<>"{}|^`\\]*')
 _BARE = (Kind.INTEGER, Kind.STRING, Kind.IRI)  # whose texts in a table are those of the universe
 _PIECE = 1 << 19  # rows that are turned into text together
 
@@ -112,7 +113,7 @@ class _Lines:
         if len(columns) == 3:
             self._check_iris(terms[0], blank=True)
             self._check_iris(terms[1], blank=False)
-        elif len(columns) in (1, 2) and ":" in name and not name.startswith("_:"):
+        elif len(columns) in (1, 2) and _ABSOLUTE.fullmatch(name) and name[0] != "_":
             self._check_iris(terms[0], blank=True)
             iri, is_a = print_iri(name), print_iri(RDF + "type")
             terms = [terms[0], is_a, iri] if len(columns) == 1 else [terms[0], iri, terms[1]]
@@ -125,12 +126,15 @@ class _Lines:
         universe, _ = self._result.codes
         if kinds_of(universe, codes) == {Kind.IRI}:
             texts = text_column(universe, codes).cast(pa.large_string())
-            if not pc.any(pc.match_substring_regex(texts, f"{_NOT_IN_IRI.pattern}|^_:")).as_py():
+            if pc.all(pc.match_substring_regex(texts, f"^(?:{_ABSOLUTE.pattern})$")).as_py() and not pc.any(
+                pc.starts_with(texts, "_:")
+            ):
                 return _join("<", texts, ">")
         return self._texts(codes, self._ntriples, ())
 
     def _ntriples(self, value: Value) -> str:
-        if isinstance(value, (Structure, tuple)):
+        is_term = not isinstance(value, (Structure, tuple))
+        if not is_term or (isinstance(value, Iri) and not _ABSOLUTE.fullmatch(value.value)):
             raise _cannot(f"{self._target}: {print_value(value)[:60]} is no RDF term")
         return ntriples_term(value)
 

@@ -52,7 +52,7 @@ def route(upper: Column, between: Sequence[Column], lower: Column, heads: tuple[
 def loop(box: Rectangle, number: int, head: float) -> Curve:
     """The curve from a box to itself, on its right; each further one is wider."""
     reach = _LOOP + _NEXT_LOOP * number
-    away = min(box.height * 0.28, 12.0) + 2.0 * number
+    away = min(min(box.height * 0.28, 12.0) + 2.0 * number, box.height * 0.45)  # it ends beside its box
     middle = box.y + box.height / 2
     start, end = (box.right, middle + away), (box.right + head, middle - away)
     return Curve((start, (box.right + reach, start[1] + 4), (box.right + reach, end[1] - 4), end))

@@ -1,0 +1,109 @@
+"""Parquet files: types, nulls, damage."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from corollary import KnowledgeBase, ProgramError
+from tests.sources.loaded import load, rejected, rows, written
+
+
+def parquet(path: Path, **columns: pa.Array) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_columns_keep_their_types(tmp_path: Path) -> None:
+    path = parquet(
+        tmp_path / "p.parquet",
+        integer=pa.array([1], pa.int8()),
+        large=pa.array([2**64 - 1], pa.uint64()),
+        double=pa.array([1.0]),
+        decimal=pa.array([Decimal("2.50")]),
+        text=pa.array(["1"]),
+        boolean=pa.array([True]),
+        day=pa.array([dt.date(2026, 1, 31)]),
+        point=pa.array([dt.datetime(2026, 1, 31, 12, 0, 0, 500_000)], pa.timestamp("ns")),
+        zoned=pa.array([dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC)], pa.timestamp("us", "UTC")),
+        word=pa.array(["a"]).dictionary_encode(),
+    )
+    kb = load(path)
+    assert rows(kb) == [
+        (
+            "1",
+            "18446744073709551615",
+            "1.0e0",
+            "2.5",
+            '"1"',
+            "true",
+            '"2026-01-31"^^xsd:date',
+            '"2026-01-31T12:00:00.5"^^xsd:dateTime',
+            '"2026-01-31T12:00:00Z"^^xsd:dateTime',
+            "a",
+        )
+    ]
+    assert next(iter(kb.facts("p")))[6:9] == (
+        dt.date(2026, 1, 31),
+        dt.datetime(2026, 1, 31, 12, 0, 0, 500_000),
+        dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC),
+    )
+
+
+def test_a_row_with_a_null_is_left_out_with_its_number(tmp_path: Path) -> None:
+    kb = load(parquet(tmp_path / "p.parquet", a=pa.array([1, None, 3]), b=pa.array(["x", "y", None])))
+    assert list(kb.facts("p")) == [(1, "x")]
+    assert rejected(kb) == [(2, "column 'a' is null"), (3, "column 'b' is null")]
+
+
+def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "p.parquet", a=pa.array([1]), b=pa.array([2]), c=pa.array([3]))
+    assert list(load(path, columns="c, a").facts("p")) == [(3, 1)]
+    with pytest.raises(ProgramError, match=r"E405.*has no column 'd'"):
+        load(path, columns="d")
+
+
+def test_a_directory_of_parquet_files_is_one_relation(tmp_path: Path) -> None:
+    (tmp_path / "p.parquet").mkdir()
+    parquet(tmp_path / "p.parquet" / "part-0.parquet", a=pa.array([1]))
+    parquet(tmp_path / "p.parquet" / "part-1.parquet", a=pa.array([2]))
+    written(tmp_path / "p.parquet" / "_SUCCESS", "")
+    kb = KnowledgeBase()
+    kb.load_facts(tmp_path)
+    assert sorted(kb.facts("p")) == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("damage", ["not parquet at all", "", "PAR1....PAR1"])
+def test_a_damaged_file_is_an_error(tmp_path: Path, damage: str) -> None:
+    with pytest.raises(ProgramError, match=r"error\[E404\]: .*p\.parquet: this is not a readable Parquet file"):
+        load(written(tmp_path / "p.parquet", damage))
+
+
+def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "p.parquet", a=pa.array(range(100_000)))
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ProgramError, match="E404"):
+        load(path)
+
+
+def test_a_column_without_constants_is_an_error_that_names_its_type(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "p.parquet", a=pa.array([[1, 2]]))
+    with pytest.raises(ProgramError, match=r"E401.*no constants of the Arrow type list"):
+        load(path)
+
+
+def test_nanoseconds_that_no_constant_has_are_an_error(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "p.parquet", a=pa.array([1], pa.timestamp("ns")))
+    with pytest.raises(ProgramError, match="round to microseconds"):
+        load(path)
+
+
+def test_the_number_of_columns_must_fit_the_predicate(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "p.parquet", a=pa.array([1]), b=pa.array([2]))
+    with pytest.raises(ProgramError, match=r"E401.*'p' has 1 argument, and there are 2 columns"):
+        load(path, program="q(X) :- p(X).")
