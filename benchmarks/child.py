@@ -1,11 +1,15 @@
-"""One run of one workload, in this process: `python -m benchmarks.child WORKLOAD DIRECTORY ENGINE` prints it as JSON."""
+"""One run of one workload, in this process.
+
+`python -m benchmarks.child WORKLOAD DIRECTORY ENGINE` warms up, runs and prints a `Measurement` as JSON; with `cold` at the end
+it loads, derives and counts, and nothing else: whoever started it takes the time.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,49 +19,63 @@ from benchmarks.workloads import Workload, by_name
 from corollary import KnowledgeBase
 
 
+@dataclass(frozen=True)
+class _Run:
+    kb: KnowledgeBase
+    counts: dict[str, int]
+    started: float
+    loaded: float
+    derived: float
+    counted: float
+    cpu: float
+
+
 def measure(workload: Workload, directory: Path, engine: str) -> Measurement:
     """Warms up on the sample, so that kernels are compiled and modules imported, and measures the full run."""
     _run(workload, workload.sample, directory / "sample", engine)
     baseline = _memory("VmRSS")
-    measurement = _run(workload, workload.program, directory / "full", engine)
-    measurement.baseline_mb = baseline
-    measurement.wrong = workload.unexpected(measurement.counts)
-    return measurement
+    run = _run(workload, workload.program, directory / "full", engine)
+    peak = _memory("VmHWM")
+    started = time.perf_counter()
+    results = [run.kb.facts(predicate) for predicate in workload.derived]
+    rows = time.perf_counter() - started
+    assert [len(result) for result in results] == [run.counts[predicate] for predicate in workload.derived]
+    rows_peak = _memory("VmHWM")
+    report = run.kb.materialise()
+    explicit = sum(len(facts.rows) for facts in run.kb.program.facts)
+    return Measurement(
+        workload.name,
+        engine,
+        wall=run.counted - run.started,
+        load=run.loaded - run.started,
+        derive=run.derived - run.loaded,
+        count=run.counted - run.derived,
+        rows=rows,
+        cpu=run.cpu,
+        engine_seconds=report.seconds,
+        rounds=report.rounds,
+        instances=report.instances,
+        facts_loaded=explicit + sum(_rows(file) for file in (directory / "full").iterdir()),
+        facts_stored=sum(run.kb.count(predicate) for predicate in run.kb.predicates()),
+        baseline_mb=baseline,
+        peak_mb=peak,
+        rows_peak_mb=rows_peak,
+        counts=run.counts,
+        wrong=workload.unexpected(run.counts),
+    )
 
 
-def _run(workload: Workload, program: str, directory: Path, engine: str) -> Measurement:
+def _run(workload: Workload, program: str, directory: Path, engine: str) -> _Run:
     started, cpu = time.perf_counter(), time.process_time()
     kb = KnowledgeBase(program, engine=engine)
     kb.load_facts(directory)
     loaded = time.perf_counter()
-    report = kb.materialise()
+    kb.materialise()
     derived = time.perf_counter()
     counts = {predicate: kb.count(predicate) for predicate in workload.derived}
     counts |= {query: len(kb.query(query)) for query in workload.queries}
-    counted, cpu = time.perf_counter(), time.process_time() - cpu
-    peak = _memory("VmHWM")
-    results = [kb.facts(predicate) for predicate in workload.derived]
-    rows = time.perf_counter() - counted
-    assert all(len(result) == counts[predicate] for predicate, result in zip(workload.derived, results, strict=True))
-    explicit = sum(len(facts.rows) for facts in kb.program.facts)
-    return Measurement(
-        workload.name,
-        engine,
-        wall=counted - started,
-        load=loaded - started,
-        derive=derived - loaded,
-        count=counted - derived,
-        rows=rows,
-        cpu=cpu,
-        engine_seconds=report.seconds,
-        rounds=report.rounds,
-        instances=report.instances,
-        facts_loaded=explicit + sum(_rows(file) for file in directory.iterdir()),
-        facts_stored=sum(kb.count(predicate) for predicate in kb.predicates()),
-        peak_mb=peak,
-        rows_peak_mb=_memory("VmHWM"),
-        counts=counts,
-    )
+    counted = time.perf_counter()
+    return _Run(kb, counts, started, loaded, derived, counted, time.process_time() - cpu)
 
 
 def _rows(file: Path) -> int:
@@ -72,6 +90,13 @@ def _memory(name: str) -> float:
     raise ValueError(f"this system does not tell {name}")
 
 
+def main(name: str, directory: str, engine: str, *options: str) -> None:
+    workload = by_name()[name]
+    if "cold" in options:
+        _run(workload, workload.program, Path(directory) / "full", engine)
+    else:
+        print(json.dumps(asdict(measure(workload, Path(directory), engine))))
+
+
 if __name__ == "__main__":
-    name, place, engine_name = sys.argv[1:]
-    print(json.dumps(asdict(measure(by_name()[name], Path(place), engine_name))))
+    main(*sys.argv[1:])

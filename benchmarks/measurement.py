@@ -16,7 +16,8 @@ class Measurement:
     stretch as much; `engine_seconds` is the time inside hyper-nodes. `rows` is what it
     takes after that to have every counted relation as rows: closures are kept in a smaller form until somebody reads them.
     `baseline_mb` is what the warm process held before the run, `peak_mb` the most that it held up to the counting,
-    `rows_peak_mb` up to the rows. `wrong` tells of unexpected numbers.
+    `rows_peak_mb` up to the rows. `process` is what a whole process takes that only loads, derives and counts, from its start
+    to its end: Python, imports and compiled kernels are read first. `wrong` tells of unexpected numbers.
     """
 
     workload: str
@@ -35,6 +36,7 @@ class Measurement:
     baseline_mb: float = 0.0
     peak_mb: float = 0.0
     rows_peak_mb: float = 0.0
+    process: float = 0.0
     counts: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -23,21 +22,31 @@ class WorkloadFailed(RuntimeError):
 
 
 def run_workload(workload: Workload, *, engine: str = "embedded", runs: int = 3, cache: Path = CACHE) -> Measurement:
-    """The best of some runs."""
-    directory = input_directory(workload.input, cache)
-    return best([_run_once(workload, directory, engine) for _ in range(runs)])
+    """The best of some warm runs; what the whole process takes when nothing is warm is the best of two."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.child",
+        workload.name,
+        str(input_directory(workload.input, cache)),
+        engine,
+    ]
+    fastest = best([Measurement(**json.loads(_output(command)[0])) for _ in range(runs)])
+    fastest.process = min(_output([*command, "cold"])[1] for _ in range(min(runs, 2)))
+    return fastest
 
 
-def _run_once(workload: Workload, directory: Path, engine: str) -> Measurement:
-    command = [sys.executable, "-m", "benchmarks.child", workload.name, str(directory), engine]
+def _output(command: list[str]) -> tuple[str, float]:
+    """The last line that a command prints, and the seconds from its start to its end."""
+    started = time.perf_counter()
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_TIME_LIMIT)
     except subprocess.TimeoutExpired:
-        raise WorkloadFailed(f"{workload.name} took longer than {_TIME_LIMIT:g} s") from None
+        raise WorkloadFailed(f"{command[3]} took longer than {_TIME_LIMIT:g} s") from None
     if done.returncode:
         last_lines = "\n".join(done.stderr.strip().splitlines()[-15:])
-        raise WorkloadFailed(f"{workload.name} ended with {done.returncode}:\n{last_lines}")
-    return Measurement(**json.loads(done.stdout.splitlines()[-1]))
+        raise WorkloadFailed(f"{command[3]} ended with {done.returncode}:\n{last_lines}")
+    return (done.stdout.splitlines() or [""])[-1], time.perf_counter() - started
 
 
 def seconds_to_start(runs: int = 3) -> float:
@@ -45,10 +54,5 @@ def seconds_to_start(runs: int = 3) -> float:
     with TemporaryDirectory() as directory:
         program = Path(directory) / "empty.dl"
         program.touch()
-        return min(_timed([sys.executable, "-m", "corollary", "run", str(program)]) for _ in range(max(runs, 2)))
-
-
-def _timed(command: list[str]) -> float:
-    started = time.perf_counter()
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=os.environ | {"NO_COLOR": "1"})
-    return time.perf_counter() - started
+        command = [sys.executable, "-m", "corollary", "run", str(program)]
+        return min(_output(command)[1] for _ in range(max(runs, 2)))

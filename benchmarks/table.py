@@ -90,14 +90,14 @@ def _times(ratio: float | None) -> str:
 
 
 def _peers(report: Report) -> Table:
-    """A peer's whole process against ours, and how many times as long it took."""
+    """A peer's whole process, and how many times as long as ours it took: as our warm run, and as our whole process."""
     peers = list(dict.fromkeys(run.peer for run in report.peers))
     runs = {(run.workload, run.peer): run for run in report.peers}
-    table = _table("in this run (s / MB)", "ours", *peers)
+    table = _table("in this run (s / MB)", "ours", "whole process", *peers)
     for one in report.measurements.values():
         cells = [_peer(runs.get((one.workload, peer)), one) for peer in peers]
         if any(cells):
-            table.add_row(one.workload, _ours(one), *cells)
+            table.add_row(one.workload, _ours(one), f"{one.process:.2f}", *cells)
     return table
 
 
@@ -106,7 +106,8 @@ def _peer(run: PeerRun | None, ours: Measurement) -> str:
         return ""
     if run.seconds is None or run.peak_mb is None or run.problem:
         return run.problem
-    return f"{run.seconds:.2f} / {run.peak_mb:,.0f} ({_times(run.seconds / ours.wall)})"
+    ratios = f"{_times(run.seconds / ours.wall)}, {_times(run.seconds / ours.process)}"
+    return f"{run.seconds:.2f} / {run.peak_mb:,.0f} ({ratios})"
 
 
 def _language(results: list[Result]) -> Table:

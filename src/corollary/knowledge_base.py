@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corollary.analysis import Analysis, analyse_texts, check_evaluable, check_query_safety, checked
-from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean
-from corollary.language import parse_query, read_source
-from corollary.program import Program, Query, atoms_of
+from corollary.analysis import Analysis, analyse_texts, check_evaluable, checked
+from corollary.analysis.queries import arity_mismatch, check_query, remaining_warnings, unknown_predicates
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
+from corollary.language import parse, parse_query, read_source
+from corollary.program import Program, Query
 from corollary.sources.loading import Loader
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
@@ -108,27 +109,27 @@ class KnowledgeBase:
     @property
     def warnings(self) -> list[Diagnostic]:
         """What is doubtful about the program, with the facts that it has by now."""
-        defined = self._loader.defined
-        bodies = [*(rule.body for rule in self.program.rules), *(query.body for query in self.program.queries)]
-        names = {id(atom.span): atom.predicate for body in bodies for atom, _ in atoms_of(body)}
-        found = []
-        for warning in self.analysis.warnings:
-            if warning.kind in (catalogue.UNDEFINED_PREDICATE, catalogue.UNKNOWN_IN_QUERY):
-                name = names.get(id(warning.span), "")
-                if name in defined:
-                    continue
-                warning = replace(warning, hint=warning.hint or did_you_mean(name, defined))
-            found.append(warning)
-        return found
+        return remaining_warnings(self.analysis, self._loader.defined)
 
-    def add_rules(self, program: Program) -> None:
-        """Adds the statements of a program; its rules hold from now on. A mistake raises `ProgramError` and changes none."""
+    def add_rules(self, program: str | Program) -> None:
+        """Adds the statements of a program; its rules hold from now on. A mistake raises `ProgramError` and changes none.
+
+        >>> kb = KnowledgeBase("edge(1, 2).")
+        >>> kb.add_rules("back(Y, X) :- edge(X, Y).")
+        >>> list(kb.facts("back"))
+        [(2, 1)]
+        """
+        if isinstance(program, str):
+            parsed = parse(program, prefixes=self.program.prefixes)
+            if parsed.errors:
+                raise ProgramError(parsed.diagnostics)
+            program = parsed.program
         analysis = checked(Program.of([*self.program.statements, *program.statements]))
         wrong = check_evaluable(program.rules, program.queries)
         for name, info in analysis.predicates.items():
-            known = self._loader.arities.get(name, info.arity)
-            if info.arity is not None and info.arity != known:
-                wrong.append(_arity_mismatch(name, info.arity, known))
+            known = self._loader.arities.get(name)
+            if info.arity is not None and known is not None and info.arity != known:
+                wrong.append(arity_mismatch(name, info.arity, known))
         if wrong:
             raise ProgramError(wrong)
         before, self.analysis = self.analysis, analysis
@@ -293,27 +294,12 @@ class KnowledgeBase:
         return parsed
 
     def _check_query(self, query: Query) -> None:
-        mistakes = [*check_query_safety(query), *check_evaluable(queries=[query])]
-        for atom, _ in atoms_of(query.body):
-            arity = self._loader.arities.get(atom.predicate, atom.arity)
-            if arity != atom.arity:
-                mistakes.append(replace(_arity_mismatch(atom.predicate, atom.arity, arity), span=atom.span))
-        if mistakes:
+        if mistakes := check_query(query, self._loader.arities):
             raise ProgramError(mistakes)
 
     def unknown_predicates(self, query: Query) -> list[Diagnostic]:
         """A warning for each predicate of a query that nothing mentions; such a query has no answers."""
-        known = self.predicates()
-        return [
-            Diagnostic(
-                catalogue.UNKNOWN_IN_QUERY,
-                f"nothing mentions '{atom.predicate}', so it has no facts",
-                atom.span,
-                did_you_mean(atom.predicate, known),
-            )
-            for atom, _ in atoms_of(query.body)
-            if atom.predicate not in known
-        ]
+        return unknown_predicates(query, self.predicates())
 
     def write(
         self, predicate: str, path: str | PathLike[str], *, format: str | None = None, header: bool = False
@@ -340,15 +326,6 @@ class KnowledgeBase:
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase: {len(self.program.rules)} rules, {len(self.predicates())} predicates>"
-
-
-def _arity_mismatch(name: str, here: int, elsewhere: int | None) -> Diagnostic:
-    message = f"'{name}' has {_arguments(here)} here, but {_arguments(elsewhere or 0)} elsewhere"
-    return Diagnostic(catalogue.ARITY_MISMATCH, message)
-
-
-def _arguments(count: int) -> str:
-    return f"{count} argument{'' if count == 1 else 's'}"
 
 
 def _limit(message: str) -> ProgramError:

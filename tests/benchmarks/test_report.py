@@ -28,7 +28,7 @@ OF_A_REPORT = {
 OF_A_WORKLOAD = {
     *("workload", "engine", "wall", "cpu", "load", "derive", "count", "rows", "engine_seconds", "rounds", "instances"),
     *("instances_per_second", "facts_loaded", "facts_derived", "facts_stored", "facts_per_second", "baseline_mb"),
-    *("peak_mb", "rows_peak_mb", "bytes_per_fact", "counts", "wrong"),
+    *("peak_mb", "rows_peak_mb", "process", "bytes_per_fact", "counts", "wrong"),
 }
 OF_A_VERDICT = {"workload", "what", "value", "target", "less_is_better", "met"}
 

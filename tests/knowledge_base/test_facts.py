@@ -193,7 +193,7 @@ def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 def test_an_unknown_ending_is_an_error_that_lists_the_formats(tmp_path: Path) -> None:
     (tmp_path / "edge.cvs").write_text("1,2\n")
-    with pytest.raises(ProgramError, match=r"(?s)E403.*'\.cvs'.*did you mean 'csv'"):
+    with pytest.raises(ProgramError, match=r"(?s)E403.*'\.cvs'.*there are csv, tsv, parquet, json"):
         KnowledgeBase().load("edge", tmp_path / "edge.cvs")
     kb = KnowledgeBase()
     assert kb.load("edge", tmp_path / "edge.cvs", format="csv") == 1

@@ -218,7 +218,7 @@ def test_progress_is_told_of_each_hyper_node() -> None:
 def test_rules_can_be_added() -> None:
     kb = KnowledgeBase("edge(1, 2). edge(2, 3).")
     assert kb.count("path") == 0
-    kb.add_rules(KnowledgeBase("path(X, Y) :- edge(X, Y).").program)
+    kb.add_rules("path(X, Y) :- edge(X, Y).")
     assert kb.count("path") == 2
     kb.add_rules(KnowledgeBase("path(X, Z) :- edge(X, Y), path(Y, Z). edge(3, 4).").program)
     assert kb.count("path") == 6
@@ -226,9 +226,9 @@ def test_rules_can_be_added() -> None:
 
 def test_a_bad_rule_leaves_the_rules_as_they_were() -> None:
     kb = KnowledgeBase(PATHS)
-    wrong = KnowledgeBase("path(X) :- node(X).").program
-    with pytest.raises(ProgramError, match="E201"):
-        kb.add_rules(wrong)
+    for wrong, code in (("path(X) :- node(X).", "E201"), ("p(X) :- not p(X), edge(X, _).", "E203"), ("p(", "E105")):
+        with pytest.raises(ProgramError, match=code):
+            kb.add_rules(wrong)
     assert (kb.count("path"), len(kb.program.rules)) == (3, 2)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
 from corollary import __version__
+from corollary.cli.bench import bench
 from corollary.cli.check import check
 from corollary.cli.doctor import doctor
 from corollary.cli.fmt import fmt
@@ -33,8 +36,31 @@ Start with `corollary run PROGRAM`, which derives everything and answers the pro
 `corollary repl`, where you type facts, rules and queries; `corollary check PROGRAM` tells what is wrong or doubtful,
 `corollary graph PROGRAM` draws how the rules depend on each other.""",
 )
-for command in (run, query, repl, check, graph, fmt, doctor):
-    app.command()(command)
+
+
+def _answering(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with a user's mistakes, an interrupt and a reader that went away (as `head` does) as exit codes."""
+
+    @wraps(command)
+    def run_command(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+            sys.stdout.flush()
+        except ProgramError as error:
+            print_diagnostics(error.diagnostics)
+            raise typer.Exit(exit_code_of(error)) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(ExitCode.FINE) from None
+
+    return run_command
+
+
+for command in (run, query, repl, check, graph, fmt, bench, doctor):
+    app.command()(_answering(command))
 
 
 def _version(wanted: bool) -> None:
@@ -53,23 +79,12 @@ def _options(
 
 
 def main() -> None:
-    """Runs a command. A user's mistake is a message and an exit code, never a traceback."""
+    """Runs a command. Whatever goes wrong is a message and an exit code, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
     try:
         app()
-    except ProgramError as error:
-        print_diagnostics(error.diagnostics)
-        sys.exit(exit_code_of(error))
-    except (KeyboardInterrupt, SystemExit) as stopped:
-        if isinstance(stopped, SystemExit) and stopped.code != ExitCode.INTERRUPTED:
-            raise
-        typer.echo("interrupted", err=True)
-        sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(ExitCode.FINE)
     except Exception as error:
         if os.environ.get("COROLLARY_DEBUG"):
             raise

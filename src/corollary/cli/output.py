@@ -43,12 +43,18 @@ def read_sources(paths: Sequence[Path]) -> list[Source]:
     ]
 
 
+class _Terminal(Console):
+    def on_broken_pipe(self) -> None:
+        """Left to the command: rich would exit with 1, and a reader that has seen enough is no mistake."""
+        raise
+
+
 def terminal() -> Console:
-    return Console(soft_wrap=True, highlight=False)
+    return _Terminal(soft_wrap=True, highlight=False)
 
 
 def terminal_for_errors() -> Console:
-    return Console(stderr=True, soft_wrap=True, highlight=False)
+    return _Terminal(stderr=True, soft_wrap=True, highlight=False)
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:

@@ -27,6 +27,7 @@ class Progress:
         self._timer = threading.Timer(_SHOWN_AFTER, self._show)
         self._timer.daemon = True
         self._lock = threading.Lock()
+        self._over = False
         self._nodes = nodes
         self._done = 0
         self._facts = 0
@@ -42,12 +43,15 @@ class Progress:
     ) -> None:
         self._timer.cancel()
         with self._lock:
+            self._over = True
             if self._live is not None:
                 self._live.stop()
                 self._live = None
 
     def _show(self) -> None:
         with self._lock:
+            if self._over:
+                return
             self._live = Live(get_renderable=self._line, console=self._console, transient=True, refresh_per_second=5)
             self._live.start()
 

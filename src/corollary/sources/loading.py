@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.relation import Codes
 
+_LARGE = 1 << 26  # bytes of a table from which on its memory is given back at once
+
 
 class Loader:
     """Inserts explicit facts, each call all or nothing. The engine is started with the first of them.
@@ -75,6 +77,12 @@ class Loader:
             codes = self._encoder.table(loaded.table)
         except ValueError as error:
             raise _bad_rows(f"{path}: {error}", options) from None
+        is_large = loaded.table.nbytes > _LARGE
+        del loaded
+        if is_large:
+            import pyarrow as pa
+
+            pa.default_memory_pool().release_unused()  # the texts make room for the facts
         return self._insert(predicate, codes)
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:

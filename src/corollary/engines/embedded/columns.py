@@ -1,13 +1,12 @@
-"""Columns into the universe: Arrow columns and columns of Python values, each encoded as a whole.
+"""Arrow columns into the universe, each encoded as a whole.
 
 What an Arrow column holds follows from its type, unless the metadata of its field says more (`corollary.language.cells`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
-from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corollary.engines.embedded.cells import parse_integers
+from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.term_table import gather
+from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.engines.embedded.universe import Kind, Universe
 from corollary.language.cells import (
     CELLS,
@@ -30,7 +31,7 @@ from corollary.language.cells import (
     cell_value,
     term_value,
 )
-from corollary.program import Iri, Literal, Value, canonical
+from corollary.program import Value
 from corollary.program.python_values import NoConstant, from_python
 from corollary.program.values import RDF
 
@@ -111,18 +112,6 @@ def _encode_distinct(universe: Universe, array: pa.Array, value_of: Callable[[An
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------
-
-
-def text_buffers(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, np.dtype[np.int64]]]:
-    """Bytes and offsets of a string array; the bytes are not copied where it is possible."""
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-        array = array.cast(pa.large_string())
-    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
-    _, offsets, data = array.buffers()
-    if not len(array):
-        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
-    numbers = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8), numbers
 
 
 def _encode_texts(universe: Universe, kind: Kind, array: pa.Array) -> Codes:
@@ -247,61 +236,3 @@ def _encode_tagged(universe: Universe, array: pa.Array) -> Codes:
     kind, separator = pa.scalar(RDF + "langString", tag.type), pa.scalar("\0", tag.type)
     texts = pc.binary_join_element_wise(kind, tag, lexical, separator)
     return _encode_texts(universe, Kind.LITERAL, texts)
-
-
-# -- Python values -----------------------------------------------------------------------------------------------------
-
-
-def encode_constants(universe: Universe, values: Sequence[Value]) -> Codes:
-    """Constants of any kinds; those of one kind are encoded together."""
-    if Decimal in set(map(type, values)):
-        values = [canonical(value) for value in values]
-    kinds = np.fromiter(map(_kind_of, values), np.uint8, len(values))
-    codes = np.empty(len(values), np.uint32)
-    for kind in np.unique(kinds).tolist():
-        chosen = kinds == kind
-        part: list[Any] = list(values) if chosen.all() else list(compress(values, chosen.tolist()))
-        codes[chosen] = _encode_kind(universe, kind, part)
-    return codes
-
-
-_OTHER = 255
-
-
-def _kind_of(value: Value) -> int:
-    kind = _KINDS.get(type(value), _OTHER)
-    if kind == Kind.INTEGER and not -(1 << 63) <= value < 1 << 63:  # type: ignore[operator]
-        return _OTHER
-    return kind
-
-
-_KINDS: dict[type, int] = {
-    int: Kind.INTEGER,
-    float: Kind.DOUBLE,
-    bool: Kind.BOOLEAN,
-    str: Kind.STRING,
-    Iri: Kind.IRI,
-    Decimal: Kind.DECIMAL,
-    Literal: Kind.LITERAL,
-}
-
-
-def _encode_kind(universe: Universe, kind: int, values: list[Any]) -> Codes:
-    match kind:
-        case Kind.INTEGER:
-            return universe.encode_integers(np.array(values, np.int64))
-        case Kind.DOUBLE:
-            return universe.encode_doubles(np.array(values, np.float64))
-        case Kind.BOOLEAN:
-            return universe.encode_booleans(np.array(values, np.bool_))
-        case Kind.STRING:
-            texts = values
-        case Kind.IRI:
-            texts = [iri.value for iri in values]
-        case Kind.DECIMAL:
-            texts = [format(value, "f") for value in values]
-        case Kind.LITERAL:
-            texts = ["\0".join((value.datatype, value.language or "", value.lexical)) for value in values]
-        case _:
-            return np.fromiter(map(universe.encode, values), np.uint32, len(values))
-    return _encode_texts(universe, Kind(kind), pa.array(texts, pa.large_string()))

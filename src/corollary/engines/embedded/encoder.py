@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.columns import encode_constants, encode_table
+from corollary.engines.embedded.columns import encode_table
+from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
 from corollary.program import Value
@@ -45,17 +46,17 @@ class Encoder:
     def _python_rows(self, facts: Iterable[Any], arity: int | None) -> Codes:
         rows = [row if isinstance(row, (tuple, list)) else _as_row(row) for row in facts]
         expected = arity if arity is not None else len(rows[0]) if rows else 0
-        for number, row in enumerate(rows, 1):
-            if len(row) != expected:
-                raise ValueError(f"row {number} has {len(row)} values, expected {expected}")
+        if set(map(len, rows)) - {expected}:
+            number, row = next((number, row) for number, row in enumerate(rows, 1) if len(row) != expected)
+            raise ValueError(f"row {number} has {len(row)} values, expected {expected}")
         codes = np.empty((len(rows), expected), np.uint32)
         for place, column in enumerate(zip(*rows, strict=True)):
             codes[:, place] = self._column(column)
         return codes
 
     def _column(self, column: Sequence[Any]) -> Codes:
-        if set(map(type, column)) <= {int, float, bool}:
-            return encode_constants(self._universe, column)
+        if set(map(type, column)) <= {int, float, bool, str}:
+            return encode_constants(self._universe, column)  # what is no valid text is a ValueError too
         return encode_constants(self._universe, [from_python(value) for value in column])
 
 

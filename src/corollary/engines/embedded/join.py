@@ -63,18 +63,18 @@ MAX_LEVELS = 256
 
 
 @njit(inline="always")
-def _field(fields: Any, index: int) -> Any:
+def _field(fields: Any, index: Any) -> Any:
     return load_u64(fields, U64(index))
 
 
 @njit(inline="always")
-def _register(fields: Any, index: int, registers: Any) -> Any:
+def _register(fields: Any, index: Any, registers: Any) -> Any:
     """The value of the register whose number stands in a field."""
     return load_u32(registers, load_u64(fields, U64(index)))
 
 
 @njit(inline="always")
-def _key_of(fields: Any, at: int, count: Any, registers: Any) -> Any:
+def _key_of(fields: Any, at: Any, count: Any, registers: Any) -> Any:
     """Up to two key registers make an exact key; more make a hash, and the level checks the columns."""
     if count == U64(1):
         return U64(_register(fields, at, registers))
@@ -87,7 +87,7 @@ def _key_of(fields: Any, at: int, count: Any, registers: Any) -> Any:
 
 
 @njit(inline="always")
-def _entry(fields: Any, base: int, hashed: Any, key: Any) -> Any:
+def _entry(fields: Any, base: Any, hashed: Any, key: Any) -> Any:
     """The entry of an index for a key, or NONE."""
     if hashed == U64(0):
         return key
@@ -96,7 +96,7 @@ def _entry(fields: Any, base: int, hashed: Any, key: Any) -> Any:
 
 
 @njit(inline="always")
-def _compare(tests: Any, t: int, operator: Any, registers: Any) -> Any:
+def _compare(tests: Any, t: Any, operator: Any, registers: Any) -> Any:
     left, right = U64(_register(tests, t + T_KEY_AT, registers)), U64(_register(tests, t + T_KEY_AT + 1, registers))
     kinds, order = _field(tests, t + T_CLASS), _field(tests, t + T_ORDER)
     if kinds == U64(0):  # no number in the universe has a twin of another type: equality is identity
@@ -119,7 +119,7 @@ def _compare(tests: Any, t: int, operator: Any, registers: Any) -> Any:
 
 
 @njit(inline="always")
-def _passes(tests: Any, first: int, last: int, registers: Any) -> bool:
+def _passes(tests: Any, first: Any, last: Any, registers: Any) -> bool:
     for number in range(first, last):
         t = number * TEST_SIZE
         operator = _field(tests, t + T_OP)
@@ -135,7 +135,7 @@ def _passes(tests: Any, first: int, last: int, registers: Any) -> bool:
 
 
 @njit(inline="always")
-def _is_member(tests: Any, t: int, registers: Any) -> Any:
+def _is_member(tests: Any, t: Any, registers: Any) -> Any:
     """Whether the fact with these registers is in the relation's set."""
     count, bits = _field(tests, t + T_KEY_COUNT), _field(tests, t + T_BITS)
     table, shift, mask = _field(tests, t + T_KEYS), _field(tests, t + T_SHIFT), _field(tests, t + T_MASK)
@@ -148,7 +148,7 @@ def _is_member(tests: Any, t: int, registers: Any) -> Any:
 
 
 @njit(inline="always")
-def _exists(tests: Any, t: int, registers: Any) -> Any:
+def _exists(tests: Any, t: Any, registers: Any) -> Any:
     """Whether an index has an entry for these registers (keys of three and more registers never come here)."""
     key = _key_of(tests, t + T_KEY_AT, _field(tests, t + T_KEY_COUNT), registers)
     entry = _entry(tests, t + T_KEYS, _field(tests, t + T_HASHED), key)
@@ -161,7 +161,7 @@ def _exists(tests: Any, t: int, registers: Any) -> Any:
 
 
 @njit(inline="always")
-def _enter(levels: Any, depth: int, registers: Any, current: Any, end: Any) -> None:
+def _enter(levels: Any, depth: Any, registers: Any, current: Any, end: Any) -> None:
     base = depth * LEVEL_SIZE
     operator = _field(levels, base + L_OP)
     if operator == U64(SCAN):
@@ -189,7 +189,7 @@ def _enter(levels: Any, depth: int, registers: Any, current: Any, end: Any) -> N
 
 
 @njit(inline="always")
-def _accept(levels: Any, base: int, row: Any, registers: Any) -> bool:
+def _accept(levels: Any, base: Any, row: Any, registers: Any) -> bool:
     """Binds the registers of a level to a row; False where the row does not fit."""
     rows, arity = _field(levels, base + L_ROWS), _field(levels, base + L_ARITY)
     for action in range(_field(levels, base + L_ACTIONS)):
