@@ -51,7 +51,8 @@ class KnowledgeBase:
     `base` is where the files of `@input` are looked up when the program is a text; those of a program file are beside it.
     With `strict`, a row of a file that does not fit is an error; otherwise it is left out and listed in `rejects`.
     `on_error` says what a rule instance does whose arithmetic has no value: "discard" itself, or "stop" everything.
-    `without` names optimisations to leave out.
+    With `support`, derivations are counted, and `owners` tells who supports the facts of a predicate. `without` names
+    optimisations to leave out.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class KnowledgeBase:
         strict: bool = False,
         limits: Limits | None = None,
         on_error: str = "discard",
+        support: bool = False,
         without: Iterable[str] = (),
     ) -> None:
         if engine != "embedded":
@@ -79,6 +81,7 @@ class KnowledgeBase:
         self.limits = limits or Limits()
         self._discards_errors = on_error == "discard"
         self._without = frozenset(without)
+        self._support = support
         self._loader = Loader(lambda: self._engine, base=Path(base), strict=strict)
         self._state(self.program)
 
@@ -270,6 +273,20 @@ class KnowledgeBase:
         names = [f"a{position}" for position in range(1, rows.shape[1] + 1)]
         return Result(self._engine.universe, rows, names, self.program.prefixes)
 
+    def owners(self, predicate: str) -> dict[str, int]:
+        """Who supports the facts of a predicate, and how many each: explicit facts, and hyper-nodes by their rules.
+
+        Derivations are counted only in a knowledge base with `support=True`.
+
+        >>> kb = KnowledgeBase("p(1). p(2). q(2). q(3). r1: p(X) :- q(X).", support=True)
+        >>> kb.owners("p")
+        {'explicit': 2, '{r1}': 2}
+        """
+        if not self._support:
+            raise ValueError("who supports a fact is known only in a KnowledgeBase(..., support=True)")
+        self.materialise()
+        return self._engine.owners(predicate)
+
     def query(self, query: str | Query) -> Result:
         """The answers to a query: text such as `path(1, X), not seen(X)`, or one of `queries`.
 
@@ -322,7 +339,12 @@ class KnowledgeBase:
     def _engine(self) -> EmbeddedEngine:
         from corollary.engines.embedded.engine import EmbeddedEngine
 
-        return EmbeddedEngine(self.analysis.graph, without=self._without, discards_errors=self._discards_errors)
+        return EmbeddedEngine(
+            self.analysis.graph,
+            without=self._without,
+            discards_errors=self._discards_errors,
+            updates=self._support,
+        )
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase: {len(self.program.rules)} rules, {len(self.predicates())} predicates>"
