@@ -177,7 +177,7 @@ def test_a_missing_input_is_an_error_at_its_place(tmp_path: Path) -> None:
 def test_all_files_of_a_directory_are_loaded_by_name(tmp_path: Path) -> None:
     (tmp_path / "edge.csv").write_text("1,2\n")
     (tmp_path / "edge.facts").write_text("2\t3\n")
-    (tmp_path / "colour.json").write_text('["red"]\n')
+    (tmp_path / "colour.jsonl").write_text('["red"]\n')
     (tmp_path / "http%3A%2F%2Fe.org%2Fp.tsv").write_text("x\n")
     (tmp_path / "t.nt").write_text("<urn:a> <urn:b> <urn:c> .\n")
     (tmp_path / "README.md").write_text("not data\n")
@@ -220,3 +220,11 @@ def test_a_literal_of_a_program_is_the_value_of_python() -> None:
         (dt.datetime(2026, 1, 31, tzinfo=dt.UTC),),
         (Literal("x", XSD + "float0"),),
     }
+
+
+def test_json_files_of_a_directory_are_facts_only_for_predicates_that_are_known(tmp_path: Path) -> None:
+    (tmp_path / "edge.json").write_text("[1, 2]\n")
+    (tmp_path / "settings.json").write_text('{\n  "colour": "red"\n}\n')
+    kb = KnowledgeBase("path(X, Y) :- edge(X, Y).")
+    assert kb.load_facts(tmp_path) == 1
+    assert len(kb.rejects) == 0

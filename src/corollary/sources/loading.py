@@ -94,6 +94,8 @@ class Loader:
             raise ProgramError([Diagnostic(catalogue.UNREADABLE_DATA, message)]) from None
         count = 0
         for predicate, path in files:
+            if path.suffix.lower() == ".json" and full_name(predicate) not in self.arities:
+                continue  # most .json files hold something else: only those of predicates that are known are facts
             is_text = format_of(path) in (Format.CSV, Format.TSV)
             count += self.load_file(full_name(predicate), path, ReadOptions(header=header and is_text))
         return count
