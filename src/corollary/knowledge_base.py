@@ -193,7 +193,8 @@ class KnowledgeBase:
     def load_facts(self, directory: str | PathLike[str], *, header: bool = False) -> int:
         """Adds the facts of all data files of a directory, `edge.csv` to `edge`; gives the number of new ones.
 
-        Files with other endings are left alone, and so are `.json` files whose predicate nothing mentions. With `header`, the csv and tsv files name their columns in the first row.
+        Files with other endings are left alone, and so are `.json` files whose predicate nothing mentions. With `header`, the
+        csv and tsv files name their columns in the first row.
         """
         return self._loader.load_directory(Path(directory), self.full_name, header=header)
 

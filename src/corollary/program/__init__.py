@@ -16,6 +16,7 @@ from corollary.program.atoms import (
     has_wildcard,
     terms_of,
 )
+from corollary.program.evaluation import evaluate_term
 from corollary.program.functions import FUNCTIONS, Function, find_function
 from corollary.program.rewrite import rename_element, rewrite_atom, rewrite_term, without_names
 from corollary.program.rules import (
@@ -93,6 +94,7 @@ __all__ = [
     "datatype_of",
     "element_variables",
     "equal",
+    "evaluate_term",
     "find_aggregate",
     "find_function",
     "has_wildcard",

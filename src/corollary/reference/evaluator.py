@@ -14,29 +14,23 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program import (
     AggregateTerm,
     Aggregation,
-    Arithmetic,
     Assignment,
     Atom,
     BodyElement,
     Comparison,
     Constant,
     EvaluationError,
-    FunctionTerm,
-    Minus,
     Negation,
     Program,
     Query,
     Rule,
     Term,
-    Value,
     Variable,
     Wildcard,
     aggregate,
-    calculate,
     compare,
     element_variables,
-    find_function,
-    negate,
+    evaluate_term,
 )
 
 Fact = tuple[Constant, ...]
@@ -301,25 +295,8 @@ def _aggregation(aggregation: Aggregation, row: Binding, facts: Relations) -> It
 
 def _values(terms: Sequence[Term], row: Binding) -> Fact | None:
     """The constants that the terms stand for; None where one of them has no value, which discards the instance."""
+    values = {name: constant.value for name, constant in row.items()}
     try:
-        return tuple(row[term.name] if isinstance(term, Variable) else Constant(_value(term, row)) for term in terms)
+        return tuple(Constant(evaluate_term(term, values)) for term in terms)
     except EvaluationError:
         return None
-
-
-def _value(term: Term, row: Binding) -> Value:
-    match term:
-        case Variable():
-            return row[term.name].value
-        case Constant():
-            return term.value
-        case Arithmetic():
-            return calculate(term.operator, _value(term.left, row), _value(term.right, row))
-        case Minus():
-            return negate(_value(term.operand, row))
-        case FunctionTerm():
-            function = find_function(term.name)
-            assert function is not None
-            return function.apply(*(_value(argument, row) for argument in term.arguments))
-        case _:
-            raise AssertionError(f"{term} has no value")

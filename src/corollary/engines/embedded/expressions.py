@@ -25,10 +25,8 @@ from corollary.program import (
     Term,
     Value,
     Variable,
-    calculate,
     compare,
-    find_function,
-    negate,
+    evaluate_term,
     variables_of,
 )
 
@@ -237,24 +235,6 @@ def _for_distinct(
     width = len(names)
     rows = (values[at : at + width] for at in range(0, len(values), width))
     return [one(dict(zip(names, row, strict=True))) for row in rows], places.reshape(-1)
-
-
-def evaluate_term(term: Term, row: dict[str, Value]) -> Value:
-    match term:
-        case Variable():
-            return row[term.name]
-        case Constant():
-            return term.value
-        case Arithmetic():
-            return calculate(term.operator, evaluate_term(term.left, row), evaluate_term(term.right, row))
-        case Minus():
-            return negate(evaluate_term(term.operand, row))
-        case FunctionTerm():
-            function = find_function(term.name)
-            assert function is not None
-            return function.apply(*(evaluate_term(argument, row) for argument in term.arguments))
-        case _:
-            raise AssertionError(f"{term} has no value")
 
 
 _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
