@@ -60,5 +60,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "== Installing Corollary and everything it uses, at the versions in constraints.txt."
 	@echo "   The first time this downloads about 800 MB, most of it Spark, and takes a few minutes."
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[all]'
+	@echo "== Compiling the kernels of the embedded engine, once (about half a minute)"
+	@$(BIN)/corollary run examples/wind_farm/wind_farm.dl examples/wind_farm/farm.dl >/dev/null
 	@touch $(STAMP)
 	@echo "== Installed. Try: $(BIN)/corollary doctor"

@@ -59,6 +59,7 @@ class Store:
         self.universe = Universe()
         self.relations: dict[str, Relation] = {}
         self.counted = counted
+        self._widened_for = 0  # below this size of the universe every key is wide enough
         self.seeds: dict[str, Relation] = {}  # what a closed predicate had before its closure, with its support
 
     @property
@@ -67,10 +68,14 @@ class Store:
         return sum(relation.size for relation in self.relations.values())
 
     def relation(self, predicate: str, arity: int) -> Relation:
-        if predicate not in self.relations:
-            self.relations[predicate] = Relation(arity, self.universe.code_bits, counted=self.counted)
-        relation = self.relations[predicate]
-        relation.widen(self.universe.code_bits)
+        """The relation of a predicate, made when it is new, with keys that hold every code there is."""
+        relation = self.relations.get(predicate)
+        if relation is None:
+            relation = self.relations[predicate] = Relation(arity, self.universe.code_bits, counted=self.counted)
+        if self.universe.size >= self._widened_for:
+            for known in self.relations.values():
+                known.widen(self.universe.code_bits)
+            self._widened_for = (1 << self.universe.code_bits) - 1
         return relation
 
 
