@@ -80,9 +80,7 @@ class Loader:
         is_large = loaded.table.nbytes > _LARGE
         del loaded
         if is_large:
-            import pyarrow as pa
-
-            pa.default_memory_pool().release_unused()  # the texts make room for the facts
+            _release_texts()
         return self._insert(predicate, codes)
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
@@ -98,6 +96,8 @@ class Loader:
                 continue  # most .json files hold something else: only those of predicates that are known are facts
             is_text = format_of(path) in (Format.CSV, Format.TSV)
             count += self.load_file(full_name(predicate), path, ReadOptions(header=header and is_text))
+        if count:
+            _release_texts()
         return count
 
     def load_declared(self, declaration: InputDeclaration) -> None:
@@ -138,3 +138,10 @@ class Loader:
 
 def _bad_rows(message: str, options: ReadOptions | None = None) -> ProgramError:
     return ProgramError([Diagnostic(catalogue.BAD_ROW, message, options.span if options else None)])
+
+
+def _release_texts() -> None:
+    """What Arrow read makes room for the facts; its allocator would keep it for later."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()

@@ -42,6 +42,15 @@ def test_optimisations_can_be_left_out_without_changing_an_answer(program: Progr
     assert visible(program, frozenset(without)) == expected(program)
 
 
+@settings(max_examples=150)
+@given(programs(EVERYTHING))
+def test_pairs_in_bitmaps_give_the_facts_of_the_oracle(program: Program) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("corollary.engines.embedded.relation.BITMAP_FROM", 2)
+        assert visible(program, frozenset()) == expected(program)
+        assert visible(program, frozenset({"closures"})) == expected(program)
+
+
 @settings(max_examples=100)
 @given(programs(POSITIVE))
 def test_recursive_programs_give_the_facts_of_the_oracle(program: Program) -> None:

@@ -41,6 +41,29 @@ def test_it_holds_what_was_inserted_and_not_deleted(arity: int, bits: int) -> No
     check()
 
 
+def test_pairs_over_few_constants_are_kept_in_a_bitmap_until_codes_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corollary.engines.embedded.relation.BITMAP_FROM", 8)
+
+    @given(st.lists(st.tuples(st.sampled_from(["insert", "delete", "widen"]), rows_of(2, 14)), max_size=8))
+    def check(steps: list[tuple[str, Rows]]) -> None:
+        relation, model, bits = Relation(2, 4), set(), 4
+        for step, rows in steps:
+            if step == "widen":
+                bits += 3
+                relation.widen(bits)
+            elif step == "insert":
+                new = set(rows) - model
+                model |= new
+                assert relation.insert(codes(rows, 2)) == len(new)
+            else:
+                assert relation.delete(codes(rows, 2)) == len(model & set(rows))
+                model -= set(rows)
+            assert set(map(tuple, relation.facts.tolist())) == model
+            assert relation.contains(codes(rows, 2)).tolist() == [row in model for row in rows]
+
+    check()
+
+
 def test_it_grows_far_beyond_its_first_capacity() -> None:
     relation = Relation(2)
     numbers = np.arange(300_000, dtype=np.uint32)

@@ -1,7 +1,8 @@
 """Hash sets of facts and hash indexes, as functions on addresses that the kernels share.
 
 A fact of one or two columns, or of more columns that fit, is packed into one word, which is its own key. Where the columns do
-not fit, the set is *wide*: a slot holds a part of the hash and the number of the row, and rows are compared.
+not fit, the set is *wide*: a slot holds a part of the hash and the number of the row, and rows are compared. Many pairs over
+few constants are kept in a *bitmap* instead: one bit a possible pair, nothing to hash and nothing that grows.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from corollary.engines.embedded.memory import load_u32, load_u64, store_u64
 U64 = np.uint64
 EMPTY = U64(0xFFFFFFFFFFFFFFFF)
 NONE = np.uint32(0xFFFFFFFF)
+BITMAP = 1  # in the place of the bits per column; the shift is then the width of a row of the bitmap
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 _MIX = U64(0xD6E8FEB86659FD93)
 
@@ -56,6 +58,29 @@ def contains_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
         if found == EMPTY:
             return False
         slot = (slot + U64(1)) & mask
+
+
+@njit(inline="always")
+def bit_of_pair(key: Any, stride: Any) -> Any:
+    """The place of a packed pair in a bitmap whose rows have 2**stride bits."""
+    return ((key & U64(0xFFFFFFFF)) << stride) | (key >> U64(32))
+
+
+@njit(inline="always")
+def insert_bit(table: Any, stride: Any, key: Any) -> bool:
+    """Whether the pair was new; its bit is set afterwards."""
+    place = bit_of_pair(key, stride)
+    word, bit = load_u64(table, place >> U64(6)), U64(1) << (place & U64(63))
+    if word & bit:
+        return False
+    store_u64(table, place >> U64(6), word | bit)
+    return True
+
+
+@njit(inline="always")
+def contains_bit(table: Any, stride: Any, key: Any) -> Any:
+    place = bit_of_pair(key, stride)
+    return ((load_u64(table, place >> U64(6)) >> (place & U64(63))) & U64(1)) == U64(1)
 
 
 @njit(inline="always")

@@ -17,12 +17,16 @@ import numpy as np
 from numba import njit
 
 from corollary.engines.embedded.hashing import (
+    BITMAP,
     NONE,
     U64,
+    bit_of_pair,
+    contains_bit,
     contains_key,
     contains_wide,
     find_group,
     hash_row,
+    insert_bit,
     insert_key,
     insert_wide,
     slot_of,
@@ -141,6 +145,10 @@ def _is_member(tests: Any, t: Any, registers: Any) -> Any:
     table, shift, mask = _field(tests, t + T_KEYS), _field(tests, t + T_SHIFT), _field(tests, t + T_MASK)
     if bits == U64(0):
         return contains_wide(table, shift, mask, _field(tests, t + T_ROWS), registers, tests, U64(t + T_KEY_AT), count)
+    if bits == U64(BITMAP):
+        pair = U64(_register(tests, t + T_KEY_AT, registers))
+        pair |= U64(_register(tests, t + T_KEY_AT + 1, registers)) << U64(32)
+        return contains_bit(table, shift, pair)
     key = U64(0)
     for i in range(count):
         key |= U64(_register(tests, t + T_KEY_AT + np.int64(i), registers)) << (bits * U64(i))
@@ -219,6 +227,12 @@ def _flush(head: Any, keys: Any, waiting: Any, count: Any, size: Any) -> Any:
                 size += U64(1)
             if counts != U64(0):
                 store_u32(counts, row, load_u32(counts, row) + np.uint32(1))
+    elif bits == U64(BITMAP):
+        for i in range(count):
+            key = load_u64(keys, U64(i))
+            if insert_bit(table, shift, key):
+                store_u64(rows, size, key)
+                size += U64(1)
     elif arity == U64(2):
         for i in range(count):
             key = load_u64(keys, U64(i))
@@ -261,7 +275,8 @@ def run_pipeline(
     size, instances = U64(state[S_SIZE]), U64(0)
     arity, bits = U64(head[H_ARITY]), U64(head[H_BITS])
     rows, table, shift = U64(head[H_ROWS]), U64(head[H_TABLE]), U64(head[H_SHIFT])
-    limit, inserts, is_pair = U64(head[H_LIMIT]), head[H_INSERTS] == 1, head[H_ARITY] == 2 and head[H_BITS] == 32
+    limit, inserts, is_bitmap = U64(head[H_LIMIT]), head[H_INSERTS] == 1, head[H_BITS] == BITMAP
+    is_pair = head[H_ARITY] == 2 and head[H_BITS] in (32, BITMAP)
     first_register, second_register = load_u64(heads, U64(0)), load_u64(heads, arity - U64(1))
     status = DONE
     if state[S_STARTED] == 0:
@@ -335,7 +350,7 @@ def run_pipeline(
             else:
                 for c in range(arity):
                     key |= U64(load_u32(registers, load_u64(heads, U64(c)))) << (bits * U64(c))
-            prefetch_u64(table, slot_of(key, shift))
+            prefetch_u64(table, bit_of_pair(key, shift) >> U64(6) if is_bitmap else slot_of(key, shift))
             store_u64(keys, buffered, key)
             buffered += U64(1)
             if buffered == U64(BUFFER):

@@ -7,7 +7,19 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.hashing import EMPTY, U64, contains_key, hash_row, insert_key, insert_wide, slot_of
+from corollary.engines.embedded.hashing import (
+    BITMAP,
+    EMPTY,
+    U64,
+    bit_of_pair,
+    contains_bit,
+    contains_key,
+    hash_row,
+    insert_bit,
+    insert_key,
+    insert_wide,
+    slot_of,
+)
 from corollary.engines.embedded.index import ChainIndex, RangeIndex
 from corollary.engines.embedded.memory import address, prefetch_u64
 
@@ -25,6 +37,9 @@ class Pairs(Protocol):
 
 _FIRST_CAPACITY = 256
 _AHEAD = 32
+_GROWS_FOURFOLD = 1 << 24
+BITMAP_FROM = 50_000  # rows; fewer pairs are better off in a small hash table
+BITMAP_CODE_BITS = 14  # a bitmap of 32 MB at most, of which only the touched pages exist
 _NO_COUNTS = np.empty(0, np.uint32)
 
 
@@ -45,7 +60,9 @@ class Relation:
         self._pending: Pairs | None = None
         self._addressed_rows: Codes | None = None
         self._rows_address = 0
+        self._code_bits = code_bits
         self._bits = 0 if counted else _packed_bits(arity, code_bits)
+        self._stride = 0
         self._table: np.ndarray[Any, np.dtype[np.uint64]] = np.empty(0, np.uint64)
         self._hashed = 0  # the rows below this number are in the table
         self._ranges: dict[tuple[int, ...], RangeIndex] = {}
@@ -182,6 +199,8 @@ class Relation:
 
     def _forget_structures(self) -> None:
         self._hashed = 0
+        if self._bits == BITMAP:
+            self._bits = 32
         self._table = np.empty(0, np.uint64)
         self._ranges.clear()
         self._chains.clear()
@@ -203,15 +222,20 @@ class Relation:
 
     @property
     def table_shift(self) -> np.uint64:
+        if self._bits == BITMAP:
+            return U64(self._stride)
         return U64(64 - (len(self._table).bit_length() - 1))
 
     @property
     def room(self) -> int:
         """The number of rows up to which nothing has to grow."""
-        return min(len(self.rows), len(self._table) * 7 // 10)
+        return len(self.rows) if self._bits == BITMAP else min(len(self.rows), len(self._table) * 7 // 10)
 
     def widen(self, code_bits: int) -> None:
         """Called when codes have become too large for the packed keys."""
+        self._code_bits = code_bits
+        if self._bits == BITMAP and code_bits <= self._stride:
+            return
         if not self.counted and _packed_bits(self.arity, code_bits) != self._bits:
             self._bits = _packed_bits(self.arity, code_bits)
             self._hashed = 0
@@ -225,8 +249,16 @@ class Relation:
     def ensure_set(self, rows: int = 0) -> None:
         """Brings the set up to date, with room for `rows` rows."""
         rows = max(rows, self.size)
-        if len(self._table) * 7 // 10 < rows or not len(self._table):
+        if self._bits == 32 and self._deserves_bitmap(rows):
+            self._bits, self._stride = BITMAP, self._code_bits
+            self._table = np.zeros(1 << max(0, 2 * self._stride - 6), np.uint64)  # the pages come when they are touched
+            self._hashed = 0
+        elif self._bits == BITMAP:
+            pass
+        elif len(self._table) * 7 // 10 < rows or not len(self._table):
             slots = 1 << max(9, (rows * 10 // 7).bit_length())
+            if len(self._table) and slots <= _GROWS_FOURFOLD:
+                slots *= 2  # what has grown once will grow again, and every growth hashes all rows anew
             self._table = np.full(slots, EMPTY, np.uint64)
             self._hashed = 0
         if self._hashed < self.size:
@@ -238,6 +270,9 @@ class Relation:
     def make_room(self, extra: int) -> None:
         """Makes room for at least that many more rows, without the set."""
         self._grow_rows(self.size + max(extra, 64))
+
+    def _deserves_bitmap(self, rows: int) -> bool:
+        return self.arity == 2 and rows >= BITMAP_FROM and self._code_bits <= BITMAP_CODE_BITS
 
     def note_inserted(self, size: int) -> None:
         """The join kernel has inserted rows by itself: there are `size` now, all in the set."""
@@ -307,10 +342,18 @@ def _row_key(rows: Any, row: int, bits: Any) -> Any:
     if bits == U64(0):
         for column in range(rows.shape[1]):
             key = hash_row(key, U64(rows[row, column]))
+    elif bits == U64(BITMAP):
+        key = U64(rows[row, 0]) | (U64(rows[row, 1]) << U64(32))
     else:
         for column in range(rows.shape[1]):
             key |= U64(rows[row, column]) << (bits * U64(column))
     return key
+
+
+@njit(inline="always")
+def _place(key: Any, shift: Any, bits: Any) -> Any:
+    """Where to look for a key first."""
+    return bit_of_pair(key, shift) >> U64(6) if bits == U64(BITMAP) else slot_of(key, shift)
 
 
 @njit(cache=True, nogil=True)
@@ -320,13 +363,15 @@ def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: A
     flat = U64(new.ctypes.data)
     for row in range(count):
         if row + _AHEAD < count:
-            prefetch_u64(slots, slot_of(_row_key(new, row + _AHEAD, bits), shift))
+            prefetch_u64(slots, _place(_row_key(new, row + _AHEAD, bits), shift, bits))
         key = _row_key(new, row, bits)
         if bits == U64(0):
             found = insert_wide(slots, shift, mask, places, U64(arity), flat, U64(row * arity), key, U64(size))
             is_new = found == U64(size)
             if len(counts):
                 counts[found] += np.uint32(1)
+        elif bits == U64(BITMAP):
+            is_new = insert_bit(slots, shift, key)
         else:
             is_new = insert_key(slots, shift, mask, key)
         if is_new:
@@ -359,8 +404,11 @@ def _hash_rows(rows: Any, start: int, stop: int, table: Any, shift: Any, mask: A
     slots = U64(table.ctypes.data)
     for row in range(start, stop):
         if row + _AHEAD < stop:
-            prefetch_u64(slots, slot_of(_row_key(rows, row + _AHEAD, bits), shift))
+            prefetch_u64(slots, _place(_row_key(rows, row + _AHEAD, bits), shift, bits))
         key = _row_key(rows, row, bits)
+        if bits == U64(BITMAP):
+            insert_bit(slots, shift, key)
+            continue
         slot = slot_of(key, shift)
         while table[slot] != EMPTY:
             slot = (slot + U64(1)) & mask
@@ -373,6 +421,9 @@ def _contains_rows(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, bi
     slots = U64(table.ctypes.data)
     for row in range(wanted.shape[0]):
         key = _row_key(wanted, row, bits)
+        if bits == U64(BITMAP):
+            found[row] = contains_bit(slots, shift, key)
+            continue
         if bits != U64(0):
             found[row] = contains_key(slots, shift, mask, key)
             continue

@@ -160,8 +160,9 @@ class PreparedPlan:
         head_registers = np.array(registers, np.int64)
         counted = 0
         while True:
-            levels, tests, count = pipeline.encode()
+            # The head first: it may grow the set that a test of the pipeline looks into.
             head = _head_fields(into, inserts, limit, self._owner)
+            levels, tests, count = pipeline.encode()
             state[join.S_SIZE] = into.size
             status = join.run_pipeline(
                 levels, tests, head, head_registers, values, current, end, keys, waiting, state, count, _BUDGET
