@@ -57,6 +57,7 @@ class Pipeline:
         self._constants = constants
         self._levels: list[tuple[Access | Relation, tuple[Column, ...]]] = []
         self._tests: list[list[Access | Absence | Compare]] = [[]]
+        self._fields: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None = None
         self._needed: list[Atom | AggregateSource] = []
         self._forbidden: list[Atom] = []
         self.impossible = False
@@ -106,8 +107,11 @@ class Pipeline:
     def encode(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
         """The arrays of levels and tests with current addresses, and the number of levels."""
         levels = self._levels or [(_ONE_ROW, ())]
-        level_fields = np.zeros(len(levels) * join.LEVEL_SIZE, np.int64)
-        test_fields = np.zeros(max(1, sum(map(len, self._tests))) * join.TEST_SIZE, np.int64)
+        is_new = self._fields is None
+        if self._fields is None:
+            tests = max(1, sum(map(len, self._tests)))
+            self._fields = np.zeros(len(levels) * join.LEVEL_SIZE, np.int64), np.zeros(tests * join.TEST_SIZE, np.int64)
+        level_fields, test_fields = self._fields
         number = 0
         for depth, (source, columns) in enumerate(levels):
             fields = level_fields[depth * join.LEVEL_SIZE : (depth + 1) * join.LEVEL_SIZE]
@@ -115,7 +119,8 @@ class Pipeline:
                 self._encode_scan(fields, source, (0, source.size))
             else:
                 self._encode_access(fields, source)
-            self._encode_actions(fields, columns)
+            if is_new:  # what happens to the columns stays the same; where the rows are may change
+                self._encode_actions(fields, columns)
             fields[join.L_FIRST_TEST] = number
             for test in self._tests[depth]:
                 self._encode_test(test_fields[number * join.TEST_SIZE : (number + 1) * join.TEST_SIZE], test)
