@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from corollary.planning.normal_form import AggregateSource, Compare, Compute
@@ -46,7 +47,7 @@ class Access:
     version: Version = Version.FULL
     exists: bool = False
 
-    @property
+    @cached_property
     def key_columns(self) -> tuple[int, ...]:
         return tuple(position for position, column in enumerate(self.columns) if column.use is Use.KEY)
 
@@ -58,7 +59,7 @@ class Absence:
     source: Atom
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def key_columns(self) -> tuple[int, ...]:
         return tuple(position for position, column in enumerate(self.columns) if column.use is Use.KEY)
 

@@ -67,6 +67,10 @@ class Store:
         """The number of facts in all relations."""
         return sum(relation.size for relation in self.relations.values())
 
+    def known(self, predicate: str) -> Relation | None:
+        """The relation of a predicate where there is one and where its keys hold every code; asked in every round."""
+        return self.relations.get(predicate) if self.universe.size < self._widened_for else None
+
     def relation(self, predicate: str, arity: int) -> Relation:
         """The relation of a predicate, made when it is new, with keys that hold every code there is."""
         relation = self.relations.get(predicate)
@@ -285,7 +289,7 @@ class Evaluation:
 
     def relation(self, source: Atom | AggregateSource) -> Relation:
         if isinstance(source, Atom):
-            return self.store.relation(source.predicate, source.arity)
+            return self.store.known(source.predicate) or self.store.relation(source.predicate, source.arity)
         if id(source) not in self._aggregates:
             self._aggregates[id(source)] = self._aggregate(source)
         return self._aggregates[id(source)]
