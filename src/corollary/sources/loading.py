@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.relation import Codes
 
-_LARGE = 1 << 26  # bytes of a table from which on its memory is given back at once
+_LARGE = 1 << 23  # bytes of a table from which on its memory is given back at once
 
 
 class Loader:
