@@ -24,7 +24,7 @@ _GAP = r"(?>(?:\s+|//[^\n]*|(?<=\s)#[^\n]*|(?<=\n)[ \t]*%[^\n]*)*)"
 _FACT = re.compile(rf"{_GAP}{_NAME}\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\){_STOP}")
 _OPENING = re.compile(rf"{_GAP}{_NAME}")
 _END = re.compile(_STOP)
-_OPERAND = re.compile(rf"\s*(?:([^\W\d_]\w*\(|\[\s*(?!\]))|(\[\s*\])|({_CONSTANT}))")
+_PIECE = re.compile(rf"\s*(?:([^\W\d_]\w*\(|\[\s*(?!\]))|(?:(\[\s*\])|({_CONSTANT}))\s*([,)\]])?)")
 _AFTER = re.compile(r"\s*([,)\]])")
 _ARGUMENT = re.compile(_CONSTANT)
 _STRING_PART = re.compile(STRING)
@@ -41,6 +41,7 @@ class FactReader:
         self._prefixes = prefixes
         self._values: dict[str, Value] = {}
         self._predicates: dict[str, str | None] = {}
+        self._is_nested = False  # nested facts mostly stand together: the last one tells which way to try first
 
     def forget(self) -> None:
         """A prefix was declared: texts may mean something else now."""
@@ -72,16 +73,19 @@ class FactReader:
 
     def _fact(self, text: str, start: int) -> tuple[str, Row, int] | None:
         """The name as written, the row and the end of one fact."""
-        match = _FACT.match(text, start)
+        match = None if self._is_nested else _FACT.match(text, start)
         if match is not None:
             row = self._row(match.group(2)) if self._predicate(match.group(1)) is not None else None
             return (match.group(1), row, match.end()) if row is not None else None
         opening = _OPENING.match(text, start)
         predicate = self._predicate(opening.group(1)) if opening else None
-        if opening is None or predicate is None or predicate.lower() == "aggregate":
-            return None
-        structured = self._structured_row(opening.end())
-        return (opening.group(1), *structured) if structured else None
+        structured = None
+        if opening is not None and predicate is not None and predicate.lower() != "aggregate":
+            structured = self._structured_row(opening.end())
+        was_nested, self._is_nested = self._is_nested, structured is not None
+        if opening is not None and structured is not None:
+            return (opening.group(1), *structured)
+        return self._fact(text, start) if was_nested else None
 
     def _structured_row(self, at: int) -> tuple[Row, int] | None:
         """The arguments behind an opening bracket, with what is nested in them, and where the fact ends."""
@@ -89,33 +93,34 @@ class FactReader:
         open_names: list[str] = []
         open_items: list[list[Value]] = [[]]
         for _ in range(_MAX_ARGUMENTS):
-            operand = _OPERAND.match(text, at)
-            if operand is None or len(open_items) > MAX_DEPTH:
+            piece = _PIECE.match(text, at)
+            if piece is None or len(open_items) > MAX_DEPTH:
                 return None
-            at = operand.end()
-            if operand.group(1):
-                if operand.group(1) != "[" and not _is_function_symbol(operand.group(1)[:-1]):
+            at = piece.end()
+            opening, empty, lexeme, after = piece.groups()
+            if opening:
+                if opening != "[" and not _is_function_symbol(opening[:-1]):
                     return None
-                open_names.append(operand.group(1).rstrip())
+                open_names.append(opening.rstrip())
                 open_items.append([])
                 continue
-            value = () if operand.group(2) else self._value(operand.group(3))
+            value = () if empty else self._value(lexeme)
             if value is None:
                 return None
             open_items[-1].append(value)
-            while (after := _AFTER.match(text, at)) and after.group(1) != ",":
-                at = after.end()
+            while after != ",":
+                if after is None:
+                    return None
                 items = tuple(open_items.pop())
                 if not open_items:
-                    end = _END.match(text, at) if after.group(1) == ")" else None
+                    end = _END.match(text, at) if after == ")" else None
                     return (items, end.end()) if end else None
                 name = open_names.pop()
-                if (name == "[") is (after.group(1) == ")"):
+                if (name == "[") is (after == ")"):
                     return None
                 open_items[-1].append(items if name == "[" else Structure(name[:-1], items))
-            if after is None:
-                return None
-            at = after.end()
+                following = _AFTER.match(text, at)
+                after, at = (following.group(1), following.end()) if following else (None, at)
         return None
 
     def _integer_rows(self, name: str, arity: int, start: int, rows: list[Row]) -> int:
@@ -204,6 +209,7 @@ class FactReader:
         return self._prefixes[prefix] + local if prefix in self._prefixes else None
 
 
+@lru_cache(maxsize=1024)
 def _is_function_symbol(name: str) -> bool:
     """Not for the parser: built-in functions are computed there, and some words mean something else."""
     return find_function(name) is None and find_aggregate(name) is None and name.lower() not in _RESERVED
