@@ -1,10 +1,15 @@
-"""Hypothesis profiles; `COROLLARY_HYPOTHESIS` chooses one of them."""
+"""Hypothesis profiles; `COROLLARY_HYPOTHESIS` chooses one of them.
+
+In CI the examples of a test are always the same, so that a change is judged by what it changes; everywhere else they are new in
+every run, and `thorough` is for looking long.
+"""
 
 import os
 
 from hypothesis import settings
 
-settings.register_profile("default", max_examples=100, deadline=None, derandomize=False, print_blob=True)
+is_ci = os.environ.get("CI", "").lower() in ("1", "true")
+settings.register_profile("default", max_examples=100, deadline=None, derandomize=is_ci, print_blob=not is_ci)
 settings.register_profile("fast", parent=settings.get_profile("default"), max_examples=20)
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("COROLLARY_HYPOTHESIS", "default"))
