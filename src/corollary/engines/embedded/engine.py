@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.evaluation import Evaluation, PlanReport, Report, Store
+from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import Work
 from corollary.engines.embedded.universe import Universe
@@ -122,6 +123,15 @@ class EmbeddedEngine:
         finished: Callable[[NodeReport], None] = lambda report: None,
     ) -> None:
         """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes."""
+        with noticing_interrupts() as check_interrupt:
+
+            def check_all(facts: int) -> None:
+                check_interrupt()
+                check(facts)
+
+            self._visible, self.report = self._derive(check_all, finished)
+
+    def _derive(self, check: Callable[[int], None], finished: Callable[[NodeReport], None]) -> tuple[Store, RunReport]:
         store = self._visible_start()
         work = Work(discards_errors=self._discards_errors, check=lambda: check(store.size))
         evaluation = Evaluation(store, work, orders_texts=_orders_texts(self._graph), without=self._without)
@@ -145,7 +155,7 @@ class EmbeddedEngine:
                 )
             )
             finished(report.nodes[-1])
-        self._visible, self.report = store, report
+        return store, report
 
     def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
         rules = [normalise(self._graph.rules[name]) for name in node.rules]
