@@ -70,7 +70,7 @@ def measure(workload: Workload, directory: Path, engine: str) -> Measurement:
 
 def _run(workload: Workload, program: str, directory: Path, engine: str) -> _Run:
     started, cpu = time.perf_counter(), time.process_time()
-    kb = KnowledgeBase(program, engine=engine)
+    kb = KnowledgeBase(program, engine=engine, updates=False)
     kb.load_facts(directory)
     loaded = time.perf_counter()
     kb.materialise()

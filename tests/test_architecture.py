@@ -25,10 +25,15 @@ LAYERS = [
     "sources",
     "streams",
     "results",
+    "spark",
+    "transactions",
+    "backends",
     "knowledge_base",
     "web",
     "cli",
 ]
+# What starts Spark is a part of the engines. The pipeline on Spark reads and writes files too, so it stands above their readers.
+SPARK_ITSELF = {"session", "java", "shim", "errors", "arrow_frames"}
 LONGEST_FILE = 600
 
 
@@ -39,12 +44,14 @@ def relative(path: Path) -> str:
 def layer_of(module: str) -> str | None:
     """The layer of `corollary.layer.more`; None for what is not ours and for the package itself."""
     parts = module.split(".")
+    if parts[:3] == ["corollary", "engines", "spark"] and len(parts) > 3 and parts[3] not in SPARK_ITSELF:
+        return "spark"
     return parts[1] if parts[0] == "corollary" and len(parts) > 1 else None
 
 
 def layer_of_file(path: Path) -> str | None:
-    first = path.relative_to(SOURCE).parts[0]
-    return None if first in ("__init__.py", "__main__.py") else first.removesuffix(".py")
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return None if parts[0] in ("__init__", "__main__") else layer_of(".".join(["corollary", *parts]))
 
 
 def imported_modules(path: Path) -> list[tuple[int, str]]:

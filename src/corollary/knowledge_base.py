@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corollary.analysis import Analysis, analyse_texts, check_evaluable, checked
-from corollary.analysis.queries import arity_mismatch, check_query, remaining_warnings, unknown_predicates
+from corollary.analysis import Analysis, analyse_texts, check_evaluable, checked, module_name
+from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
+from corollary.backends import Backend, BackendOptions
+from corollary.backends.embedded import EmbeddedBackend
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
-from corollary.language import parse, parse_query, read_source
+from corollary.language import parse_query, print_rule, read_source
 from corollary.program import Program, Query
-from corollary.sources.loading import Loader
+from corollary.reasoning import RuleEdit, edit_rules
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
+from corollary.transactions import Change, Facts, Transaction, TransactionResult
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
+    from corollary.backends.backend import Difference
+    from corollary.engines.embedded.engine import NodeReport, RunReport
     from corollary.results import Result
-
-# The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,18 @@ class Limits:
     facts: int | None = None
 
 
+@dataclass(frozen=True)
+class RuleInfo:
+    """A rule, the hyper-node that it is part of, and how many facts of its head that hyper-node derives."""
+
+    name: str
+    text: str
+    hyper_node: str
+    module: str
+    strategy: str
+    derived: int
+
+
 class KnowledgeBase:
     """A program with its facts. Reading derives what is needed first; nothing derived is ever out of date.
 
@@ -51,24 +65,23 @@ class KnowledgeBase:
     `base` is where the files of `@input` are looked up when the program is a text; those of a program file are beside it.
     With `strict`, a row of a file that does not fit is an error; otherwise it is left out and listed in `rejects`.
     `on_error` says what a rule instance does whose arithmetic has no value: "discard" itself, or "stop" everything.
-    With `support`, derivations are counted, and `owners` tells who supports the facts of a predicate. `without` names
-    optimisations to leave out.
+    Changes after the first read are followed exactly, for a cost that depends on what changes; `updates=False` promises that
+    there will be none and derives faster: a change then derives everything anew. `without` names optimisations to leave out.
     """
 
     def __init__(
         self,
         program: str | Program | Analysis = "",
         *,
-        engine: str = "embedded",
+        engine: Any = "embedded",
         base: str | PathLike[str] = ".",
         strict: bool = False,
         limits: Limits | None = None,
         on_error: str = "discard",
-        support: bool = False,
+        updates: bool = True,
         without: Iterable[str] = (),
+        **engine_options: Any,
     ) -> None:
-        if engine != "embedded":
-            raise ValueError(f"there is no engine '{engine}'; there is 'embedded'")
         if on_error not in ("discard", "stop"):
             raise ValueError(f"on_error is 'discard' or 'stop', not '{on_error}'")
         if isinstance(program, Program):
@@ -79,10 +92,11 @@ class KnowledgeBase:
         if wrong := check_evaluable(self.program.rules, self.program.queries):
             raise ProgramError(wrong)
         self.limits = limits or Limits()
-        self._discards_errors = on_error == "discard"
-        self._without = frozenset(without)
-        self._support = support
-        self._loader = Loader(lambda: self._engine, base=Path(base), strict=strict)
+        self._lock = threading.RLock()  # a change excludes readers: they see what was before it or what is after it
+        self._subscribers: dict[str, list[Callable[[Result, Result], None]]] = {}
+        options = BackendOptions(Path(base), strict, on_error == "discard", updates, frozenset(without))
+        self._backend = _backend(engine, self.analysis, options, engine_options)
+        self._backend.listener = self._tell
         self._state(self.program)
 
     @classmethod
@@ -107,12 +121,76 @@ class KnowledgeBase:
     @property
     def rejects(self) -> Rejects:
         """The rows of files that were left out: where they are, and why."""
-        return self._loader.rejects
+        return self._backend.rejects
 
     @property
     def warnings(self) -> list[Diagnostic]:
         """What is doubtful about the program, with the facts that it has by now."""
-        return remaining_warnings(self.analysis, self._loader.defined)
+        return remaining_warnings(self.analysis, self._backend.defined)
+
+    # -- changes -----------------------------------------------------------------------------------------------------
+
+    def transaction(self) -> Transaction:
+        """A `with` block that collects changes of facts and rules, which happen together at its end."""
+        return Transaction(lambda changes: self.apply(*changes))
+
+    def apply(self, *changes: Change) -> TransactionResult:
+        """Makes changes together, all or nothing, and tells which visible facts came and went.
+
+        An explicit fact that is deleted stays visible while rules derive it; deleting what is not explicit, and inserting what
+        is, changes nothing. A mistake, a limit or an interrupt leaves everything as it was.
+        """
+        with self._lock:
+            self.materialise()
+            edit = self._edit(changes)
+            inserts = [(self.full_name(name), facts) for change in changes for name, facts in change.insert.items()]
+            deletes = [(self.full_name(name), facts) for change in changes for name, facts in change.delete.items()]
+            if edit is not None:
+                inserts += [(facts.predicate, facts.rows) for facts in edit.program.facts]
+            graph = edit.analysis.graph if edit is not None else None
+            difference = self._backend.apply(deletes, inserts, graph, self._checker(lambda facts: None))
+            if edit is not None:
+                self.analysis = edit.analysis
+                self._declare(edit.program)
+            return self._tell(difference)
+
+    def _edit(self, changes: Sequence[Change]) -> RuleEdit | None:
+        add = [rules for change in changes for rules in change.add_rules]
+        remove = [rule for change in changes for rule in change.remove_rules]
+        return edit_rules(self.analysis, add, remove, self._backend.arities) if add or remove else None
+
+    def _tell(self, difference: Difference) -> TransactionResult:
+        def empty(predicate: str) -> Result:
+            return self._backend.no_facts(predicate, self.program.prefixes)
+
+        inserted = Facts(difference.inserted, self.full_name, empty)
+        deleted = Facts(difference.deleted, self.full_name, empty)
+        for predicate in sorted({*difference.inserted, *difference.deleted} & self._subscribers.keys()):
+            for callback in list(self._subscribers[predicate]):
+                callback(inserted[predicate], deleted[predicate])
+        return TransactionResult(inserted, deleted, difference.report)
+
+    def subscribe(self, predicate: str, callback: Callable[[Result, Result], None]) -> Callable[[], None]:
+        """Calls back with the inserted and the deleted facts of a predicate whenever some are; gives a way to stop that.
+
+        >>> kb = KnowledgeBase("warm(X) :- temperature(X, T), T > 20.")
+        >>> stop = kb.subscribe("warm", lambda inserted, deleted: print(list(inserted), list(deleted)))
+        >>> kb.materialise() and kb.insert("temperature", [("a", 25)])
+        [('a',)] []
+        1
+        """
+        callbacks = self._subscribers.setdefault(self.full_name(predicate), [])
+        callbacks.append(callback)
+        return lambda: callbacks.remove(callback)
+
+    def delete(self, predicate: str, facts: Any) -> int:
+        """Deletes those of the facts that are explicit, and gives their number.
+
+        >>> kb = KnowledgeBase("edge(1, 2). path(X, Y) :- edge(X, Y).")
+        >>> kb.delete("edge", [(1, 2), (5, 6)]), kb.count("path")
+        (1, 0)
+        """
+        return self.apply(Change(delete={predicate: facts})).report.explicit_deleted
 
     def add_rules(self, program: str | Program) -> None:
         """Adds the statements of a program; its rules hold from now on. A mistake raises `ProgramError` and changes none.
@@ -122,37 +200,45 @@ class KnowledgeBase:
         >>> list(kb.facts("back"))
         [(2, 1)]
         """
-        if isinstance(program, str):
-            parsed = parse(program, prefixes=self.program.prefixes)
-            if parsed.errors:
-                raise ProgramError(parsed.diagnostics)
-            program = parsed.program
-        analysis = checked(Program.of([*self.program.statements, *program.statements]))
-        wrong = check_evaluable(program.rules, program.queries)
-        for name, info in analysis.predicates.items():
-            known = self._loader.arities.get(name)
-            if info.arity is not None and known is not None and info.arity != known:
-                wrong.append(arity_mismatch(name, info.arity, known))
-        if wrong:
-            raise ProgramError(wrong)
-        before, self.analysis = self.analysis, analysis
-        try:
-            self._state(program)
-        except ProgramError:  # a file of an @input
-            self.analysis = before
-            raise
-        if "_engine" in self.__dict__:
-            self._engine.replace_rules(analysis.graph)
+        with self._lock:
+            if self._backend.is_started and self._backend.is_materialised:
+                self.apply(Change(add_rules=(program,)))
+                return
+            edit = edit_rules(self.analysis, [program], [], self._backend.arities)
+            before, self.analysis = self.analysis, edit.analysis
+            try:
+                self._state(edit.program)
+            except ProgramError:  # a file of an @input
+                self.analysis = before
+                raise
+            self._backend.replace_rules(edit.analysis.graph)
+
+    def remove_rules(self, *rules: str) -> None:
+        """Removes rules, by name or by text, and with them what only they derived.
+
+        >>> kb = KnowledgeBase("p(1). r1: q(X) :- p(X). r2: s(X) :- q(X).")
+        >>> kb.remove_rules("q(Y) :- p(Y).")
+        >>> kb.count("q"), kb.count("s")
+        (0, 0)
+        """
+        self.apply(Change(remove_rules=rules))
 
     def _state(self, program: Program) -> None:
         """The facts that a program states, and the files that it names."""
+        self._declare_arities()
+        for facts in program.facts:
+            self._backend.insert_written(facts)
+        self._declare(program)
+
+    def _declare(self, program: Program) -> None:
+        self._declare_arities()
+        for declaration in program.inputs:
+            self._backend.load_declared(declaration)
+
+    def _declare_arities(self) -> None:
         for name, info in self.analysis.predicates.items():
             if info.arity is not None:
-                self._loader.arities.setdefault(name, info.arity)
-        for facts in program.facts:
-            self._loader.insert_written(facts)
-        for declaration in program.inputs:
-            self._loader.load_declared(declaration)
+                self._backend.arities.setdefault(name, info.arity)
 
     # -- facts in ----------------------------------------------------------------------------------------------------
 
@@ -169,7 +255,8 @@ class KnowledgeBase:
         >>> kb.insert("seen", [("ann", datetime.date(2026, 1, 1))]), list(kb.facts("seen"))
         (1, [('ann', datetime.date(2026, 1, 1))])
         """
-        return self._loader.insert(self.full_name(predicate), facts)
+        with self._lock:
+            return self._backend.insert(self.full_name(predicate), facts)
 
     def load(
         self,
@@ -188,7 +275,7 @@ class KnowledgeBase:
         columns of a text file hold (`"integer, string"`), `columns` chooses columns by name.
         """
         options = {"header": header, "delimiter": delimiter, "types": types, "columns": columns, "format": format}
-        return self._loader.load_file(self.full_name(predicate), Path(path), ReadOptions.of(options))
+        return self._backend.load_file(self.full_name(predicate), Path(path), ReadOptions.of(options))
 
     def load_facts(self, directory: str | PathLike[str], *, header: bool = False) -> int:
         """Adds the facts of all data files of a directory, `edge.csv` to `edge`; gives the number of new ones.
@@ -196,14 +283,14 @@ class KnowledgeBase:
         Files with other endings are left alone, and so are `.json` files whose predicate nothing mentions. With `header`, the
         csv and tsv files name their columns in the first row.
         """
-        return self._loader.load_directory(Path(directory), self.full_name, header=header)
+        return self._backend.load_directory(Path(directory), self.full_name, header=header)
 
     def load_rdf(self, path: str | PathLike[str]) -> int:
         """Adds the triples of an RDF file as p(s, o), and as C(s) where p is rdf:type; gives the number of new facts.
 
         Where the program has a predicate rdf:type of two arguments, it gets those triples too.
         """
-        return self._loader.load_triples(Path(path))
+        return self._backend.load_triples(Path(path))
 
     # -- facts out ---------------------------------------------------------------------------------------------------
 
@@ -217,9 +304,10 @@ class KnowledgeBase:
 
         `finished` is told of each hyper-node, `watch` now and then of the number of facts; both may stop it by raising.
         """
-        if not self._engine.is_materialised:
-            self._engine.materialise(check=self._checker(watch), finished=finished)
-        return self._engine.report
+        with self._lock:
+            if not self._backend.is_materialised:
+                self._backend.materialise(self._checker(watch), finished)
+            return self._backend.report
 
     def _checker(self, watch: Callable[[int], None]) -> Callable[[int], None]:
         """Called while rules run: stops at a limit."""
@@ -240,7 +328,7 @@ class KnowledgeBase:
         >>> KnowledgeBase("@prefix ex: <http://example.org/> . ex:p(X) :- q(X, _).").predicates()
         ['http://example.org/p', 'q']
         """
-        return sorted({*self.analysis.predicates, *self._loader.defined})
+        return sorted({*self.analysis.predicates, *self._backend.defined})
 
     def count(self, predicate: str) -> int:
         """The number of visible facts.
@@ -250,43 +338,54 @@ class KnowledgeBase:
         """
         if self.is_empty:
             return 0
-        self.materialise()
-        relation = self._engine.visible(self.full_name(predicate))
-        return relation.size if relation is not None else 0
+        with self._lock:
+            self.materialise()
+            return self._backend.count(self.full_name(predicate))
 
     @property
     def is_empty(self) -> bool:
         """Nothing was inserted and nothing can be derived: no engine was started yet."""
-        return not self.program.rules and "_engine" not in self.__dict__
+        return not self.program.rules and not self._backend.is_started
 
     def facts(self, predicate: str) -> Result:
         """The whole visible relation; its variables are called a1, a2 … after the positions of the arguments."""
-        import numpy as np
-
-        from corollary.results import Result
-
-        self.materialise()
-        relation = self._engine.visible(self.full_name(predicate))
-        if relation is None:
-            rows = np.empty((0, self._loader.arities.get(self.full_name(predicate), 0)), np.uint32)
-        else:
-            rows = relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
-        names = [f"a{position}" for position in range(1, rows.shape[1] + 1)]
-        return Result(self._engine.universe, rows, names, self.program.prefixes)
+        with self._lock:
+            self.materialise()
+            return self._backend.facts(self.full_name(predicate), self.program.prefixes)
 
     def owners(self, predicate: str) -> dict[str, int]:
         """Who supports the facts of a predicate, and how many each: explicit facts, and hyper-nodes by their rules.
 
-        Derivations are counted only in a knowledge base with `support=True`.
-
-        >>> kb = KnowledgeBase("p(1). p(2). q(2). q(3). r1: p(X) :- q(X).", support=True)
+        >>> kb = KnowledgeBase("p(1). p(2). q(2). q(3). r1: p(X) :- q(X).")
         >>> kb.owners("p")
         {'explicit': 2, '{r1}': 2}
         """
-        if not self._support:
-            raise ValueError("who supports a fact is known only in a KnowledgeBase(..., support=True)")
-        self.materialise()
-        return self._engine.owners(predicate)
+        with self._lock:
+            self.materialise()
+            return self._backend.owners(self.full_name(predicate))
+
+    def rules(self) -> list[RuleInfo]:
+        """The rules with their hyper-nodes, how those follow changes, and how many facts they derive.
+
+        >>> for rule in KnowledgeBase("edge(1, 2). path(X, Y) :- edge(X, Y).").rules():
+        ...     print(rule.name, rule.hyper_node, rule.module, rule.strategy, rule.derived)
+        r1 {r1} nonrecursive counting 1
+        """
+        with self._lock:
+            self.materialise()
+            graph = self.analysis.graph
+            owners = {name: self._backend.owners(name) for name in {rule.head.predicate for rule in graph.rules.values()}}
+            return [
+                RuleInfo(
+                    rule.name,
+                    print_rule(rule, self.program.prefixes),
+                    str(graph.node_of[rule.name]),
+                    module_name(graph, graph.node_of[rule.name]),
+                    self._backend.strategy(graph.node_of[rule.name]),
+                    owners[rule.head.predicate].get(str(graph.node_of[rule.name]), 0),
+                )
+                for rule in graph.rules.values()
+            ]
 
     def query(self, query: str | Query) -> Result:
         """The answers to a query: text such as `path(1, X), not seen(X)`, or one of `queries`.
@@ -297,13 +396,11 @@ class KnowledgeBase:
         >>> list(kb.query("ex:knows(ex:ann, X)"))
         [(Iri(value='http://example.org/bo'),)]
         """
-        from corollary.results import Result
-
         parsed = self.parse_query(query) if isinstance(query, str) else query
         self._check_query(parsed)
-        self.materialise()
-        names = [variable.name for variable in parsed.variables]
-        return Result(self._engine.universe, self._engine.answers(parsed), names, self.program.prefixes)
+        with self._lock:
+            self.materialise()
+            return self._backend.answers(parsed, self.program.prefixes)
 
     def parse_query(self, text: str) -> Query:
         """The text of a query, read with the prefixes of the program; raises `ProgramError` where it cannot be asked."""
@@ -312,7 +409,7 @@ class KnowledgeBase:
         return parsed
 
     def _check_query(self, query: Query) -> None:
-        if mistakes := check_query(query, self._loader.arities):
+        if mistakes := check_query(query, self._backend.arities):
             raise ProgramError(mistakes)
 
     def unknown_predicates(self, query: Query) -> list[Diagnostic]:
@@ -326,9 +423,8 @@ class KnowledgeBase:
 
         The file appears whole or not at all.
         """
-        from corollary.sources.write import write_result
-
-        write_result(self.facts(predicate), path, form=format, header=header, predicate=self.full_name(predicate))
+        name = self.full_name(predicate)
+        self._backend.write(self.facts(name), str(path), form=format, header=header, predicate=name)
 
     def full_name(self, predicate: str) -> str:
         """The name of a predicate with its prefix written out, where the program declares that prefix."""
@@ -336,19 +432,31 @@ class KnowledgeBase:
         namespace = self.program.prefixes.get(prefix)
         return namespace + local if colon and namespace is not None else predicate
 
-    @cached_property
-    def _engine(self) -> EmbeddedEngine:
-        from corollary.engines.embedded.engine import EmbeddedEngine
+    def close(self) -> None:
+        """Gives back what the engine holds outside of this process: temporary tables and a session of its own."""
+        self._backend.close()
 
-        return EmbeddedEngine(
-            self.analysis.graph,
-            without=self._without,
-            discards_errors=self._discards_errors,
-            updates=self._support,
-        )
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase: {len(self.program.rules)} rules, {len(self.predicates())} predicates>"
+
+
+def _backend(engine: Any, analysis: Analysis, options: BackendOptions, engine_options: dict[str, Any]) -> Backend:
+    if engine == "embedded":
+        if engine_options:
+            raise TypeError(f"the embedded engine has no option '{next(iter(engine_options))}'")
+        return EmbeddedBackend(analysis.graph, options)
+    if engine == "spark" or not isinstance(engine, str):
+        from corollary.backends.spark import SparkBackend
+
+        session = None if isinstance(engine, str) else engine
+        return SparkBackend(analysis.graph, options, session, **engine_options)
+    raise ValueError(f"there is no engine '{engine}'; there are 'embedded' and 'spark'")
 
 
 def _limit(message: str) -> ProgramError:

@@ -14,11 +14,13 @@ from corollary.program.values import sort_key
 if TYPE_CHECKING:
     import pandas
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
     from corollary.engines.embedded.relation import Codes
     from corollary.engines.embedded.universe import Universe
 
-_SHOWN = 20
+SHOWN = 20
+"""Rows that are printed of a result."""
 
 
 class Result:
@@ -99,6 +101,17 @@ class Result:
                 frame[field.name] = pandas.Series([to_python(value) for value in values], dtype=object)
         return frame
 
+    def to_spark(self, session: SparkSession | None = None) -> DataFrame:
+        """A data frame of Spark with a column for each variable, in the session that runs, or in one that is started.
+
+        Its columns are those of `to_arrow()`; times of day and decimals of more than 38 digits are texts as programs write them.
+        """
+        from corollary.engines.embedded.narrow_tables import narrowed
+        from corollary.engines.spark.arrow_frames import frame_of_table
+        from corollary.engines.spark.session import start_session
+
+        return frame_of_table(session or start_session(), narrowed(self.to_arrow()))
+
     @property
     def codes(self) -> tuple[Universe, Codes]:
         """The rows as the engine has them, for writers of files."""
@@ -133,7 +146,7 @@ class Result:
     @cached_property
     def _shown(self) -> list[list[str]]:
         printer = Printer(self._prefixes)
-        first = self._rows[:_SHOWN].tolist()
+        first = self._rows[:SHOWN].tolist()
         return [[printer.value(self._universe.value(code)) for code in row] for row in first]
 
     @property

@@ -14,6 +14,7 @@ import pytest
 from corollary.analysis import analyse_texts, checked, delete_rules
 from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, render_all
 from corollary.engines.embedded.engine import EmbeddedEngine
+from corollary.engines.spark.workspace import choose_directory
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program, read_source
 from corollary.reference import evaluate
@@ -74,6 +75,10 @@ def write_a_tab() -> None:
     write_result(KnowledgeBase.from_file(PROGRAM).facts("note"), Path("note.tsv"))
 
 
+def use_a_cluster_without_a_directory() -> None:
+    choose_directory(None, None, "spark://head:7077")
+
+
 # What no program text alone can provoke, or only one that is too large to keep. A new code gets its case in a folder, and
 # a line here where `check` does not find it.
 PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
@@ -90,6 +95,7 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E407": write_into_a_missing_folder,
     "E408": write_a_tab,
     "E409": load_without_the_package,
+    "E410": use_a_cluster_without_a_directory,
     "W103": check_a_long_line,
 }
 

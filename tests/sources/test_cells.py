@@ -14,7 +14,7 @@ from corollary.engines.embedded.universe import Universe
 from corollary.language.cells import CELLS, MEANING, TERMS, cell_value, term_value
 from corollary.program import Iri, Literal, Structure, Value, canonical, identity
 from corollary.program.values import RDF, XSD
-from corollary.sources.write import ntriples_term
+from corollary.sources.lines import ntriples_term
 
 
 @pytest.mark.parametrize(

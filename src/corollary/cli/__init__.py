@@ -20,6 +20,7 @@ from corollary.cli.graph import graph
 from corollary.cli.output import ExitCode, exit_code_of, print_diagnostics
 from corollary.cli.query import query
 from corollary.cli.repl import repl
+from corollary.cli.rules import rules
 from corollary.cli.run import run
 from corollary.diagnostics import ProgramError
 
@@ -59,7 +60,7 @@ def _answering(command: Callable[..., None]) -> Callable[..., None]:
     return run_command
 
 
-for command in (run, query, repl, check, graph, fmt, bench, doctor):
+for command in (run, query, repl, rules, check, graph, fmt, bench, doctor):
     app.command()(_answering(command))
 
 

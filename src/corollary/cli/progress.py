@@ -31,6 +31,7 @@ class Progress:
         self._nodes = nodes
         self._done = 0
         self._facts = 0
+        self._round = 0
         self._started = time.monotonic()
 
     def __enter__(self) -> Progress:
@@ -58,9 +59,13 @@ class Progress:
     def watch(self, facts: int) -> None:
         self._facts = facts
 
+    def at_round(self, number: int) -> None:
+        self._round = number
+
     def finished(self, report: NodeReport) -> None:
         """A line stays for each hyper-node that took its time."""
         self._done += 1
+        self._round = 0
         if self._live is not None and report.seconds > 0.1:
             speed = f"{report.new_facts / report.seconds:,.0f} facts/s"
             self._live.console.print(
@@ -74,7 +79,9 @@ class Progress:
         seconds = time.monotonic() - self._started
         speed = f"{self._facts / seconds:,.0f} facts/s" if seconds else ""
         node = min(self._done + 1, self._nodes)
-        return Text(f"hyper-node {node} of {self._nodes}: {plural(self._facts, 'fact')}, {speed}, {seconds:.0f} s")
+        rounds = f"round {self._round:,}, " if self._round > 1 else ""
+        facts = plural(self._facts, "fact")
+        return Text(f"hyper-node {node} of {self._nodes}: {rounds}{facts}, {speed}, {seconds:.0f} s")
 
 
 class CompileNotice:

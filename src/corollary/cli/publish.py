@@ -18,6 +18,7 @@ class OutFormat(StrEnum):
     PARQUET = "parquet"
     NT = "nt"
     JSON = "json"
+    DELTA = "delta"
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def query(
 ) -> None:
     """Answer one query about a program and its data."""
     data = Data(facts, facts_header, rdf or (), strict, rejects)
-    kb = open_knowledge_base(read_sources([file]), data, Limits(limit_time, limit_facts))
+    kb = open_knowledge_base(read_sources([file]), data, Limits(limit_time, limit_facts), updates=False)
     asked = kb.parse_query(text)
     print_diagnostics(kb.unknown_predicates(asked))
     derive(kb)

@@ -79,6 +79,7 @@ def run(
             Limits(limit_time, limit_facts),
             engine=engine.value,
             on_error=on_error.value,
+            updates=False,
             without=checked_optimisations(without or []),
         )
         queries = asked_queries(kb, query or []) or list(kb.queries)

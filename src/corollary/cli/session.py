@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from corollary.cli import changes
 from corollary.cli.answers import print_answers
 from corollary.cli.output import plural, print_diagnostics, table_lines, terminal, terminal_for_errors
 from corollary.cli.run import derive
@@ -22,6 +23,8 @@ edge(1, 2).                          a fact
 path(X, Y) :- edge(X, Y).            a rule; both end with a full stop and may go over several lines
 ?- path(1, X).   or   path(1, X)?    a query
 @prefix ex: <http://example.org/> .  a directive
++edge(2, 3). -edge(1, 2).            a transaction: facts come and go together, and what follows from them is shown
++rule r8: p(X) :- q(X).  -rule r7    rules do, too, in a transaction of their own or with facts
 
 :predicates       what is known, and how many facts it has
 :rules            the rules
@@ -87,6 +90,9 @@ class Session:
     # -- clauses -----------------------------------------------------------------------------------------------------
 
     def _understand(self, text: str) -> bool:
+        if changes.IS_CHANGE.match(text):
+            self._change(text)
+            return True
         if _QUESTION.fullmatch(text) and not text.lstrip().startswith("?-"):
             self._ask(self._kb.parse_query(text.rstrip(" \t\n.").removesuffix("?")))
             return True
@@ -102,6 +108,12 @@ class Session:
         shown = {id(d): d for d in doubts if d.kind not in quiet and (d.span is None or d.span.source is source)}
         print_diagnostics(shown.values())
         return True
+
+    def _change(self, text: str) -> None:
+        derive(self._kb)
+        prefixes = self._kb.program.prefixes
+        result = self._kb.apply(*changes.parse_changes(text, prefixes))
+        terminal().print("\n".join(changes.difference_lines(result, prefixes)), markup=False, style="dim")
 
     def _take(self, program: Program) -> None:
         rules = Program(tuple(s for s in program.statements if not isinstance(s, (Facts, Query))))
@@ -179,6 +191,8 @@ class Session:
 
 def _is_complete(text: str) -> bool:
     """A full stop or a question mark ends it; so does the end of a line that starts as a query and has its brackets."""
+    if changes.IS_CHANGE.match(text):
+        return changes.is_complete(text)
     if _QUESTION.fullmatch(text) or _ENDED.fullmatch(text):
         return True
     return text.lstrip().startswith("?-") and text.count("(") == text.count(")") and not text.rstrip().endswith(",")

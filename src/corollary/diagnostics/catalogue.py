@@ -84,6 +84,9 @@ UNWRITABLE_FILE = _kind("E407", "a file that cannot be written")
 UNWRITABLE_FACTS = _kind("E408", "facts that a format cannot hold")
 MISSING_PACKAGE = _kind("E409", "a format that needs a package which is not installed")
 
+# Spark
+UNUSABLE_WORKSPACE = _kind("E410", "a directory for Spark's tables and checkpoints that cannot be used")
+
 # Doubts
 EMPTY_PROGRAM = _kind("W101", "a program without a single clause")
 ODD_ARROW = _kind("W102", "':=' read as ':-'")

@@ -11,19 +11,35 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from corollary.sources.formats import Format
+from corollary.sources.options import ReadOptions
 from corollary.sources.read import DataFile, Loaded
 from corollary.sources.rejects import LISTED, Rejects
 from corollary.sources.typed import article, convert
 
 _BLOCK = 1 << 23
 _PARALLEL = 1 << 26  # bytes from which on threads pay; with them, Arrow does not number the rows that it rejects
-_BOM = b"\xef\xbb\xbf"
 
 
 def read_delimited(file: DataFile, form: Format) -> Loaded:
     """The rows of a text file. Quotes have a meaning in csv files only."""
-    default = "," if form is Format.CSV else "\t"
-    return _Reader(file, file.options.delimiter or default, quoted=form is Format.CSV).read()
+    return _Reader(file, delimiter_of(file.options, form), quoted=form is Format.CSV).read()
+
+
+def delimiter_of(options: ReadOptions, form: Format) -> str:
+    return options.delimiter or ("," if form is Format.CSV else "\t")
+
+
+def first_record(data: pa.Buffer, delimiter: str, *, quoted: bool) -> tuple[list[str], int]:
+    """The cells of the first row that is not blank, and where the next one starts."""
+    plain = rb"[^%b\r\n]*+" % re.escape(delimiter.encode())
+    cell = rb'(?:"(?:[^"]++|"")*+"?%b|%b)' % (plain, plain) if quoted else plain
+    record = rb"[\r\n]*+(%b(?:%b%b)*+)(?:\r\n?|\n|\Z)" % (cell, re.escape(delimiter.encode()), cell)
+    found = re.match(record, memoryview(data))
+    if found is None or not found[1]:
+        return [], len(data)
+    cells = re.findall(rb"(?:\A|%b)(%b)" % (re.escape(delimiter.encode()), cell), bytes(found[1]))
+    texts = [one.decode("utf-8", "replace") for one in cells]
+    return [_unquoted(text) for text in texts] if quoted else texts, found.end()
 
 
 class _Reader:
@@ -31,9 +47,7 @@ class _Reader:
         self._file = file
         self._delimiter = delimiter
         self._quoted = quoted
-        self._data = file.buffer()
-        if memoryview(self._data)[:3] == _BOM:
-            self._data = self._data.slice(3)
+        self._data = file.text()
         self._rejects = Rejects()
 
     def read(self) -> Loaded:
@@ -55,9 +69,14 @@ class _Reader:
     def _shape(self) -> tuple[list[str] | None, int]:
         """The names of the columns, if the file has them, and the number of columns of a row."""
         options, arity = self._file.options, self._file.arity
+        if self._file.names is not None:
+            self._skipped_lines = 0
+            return list(self._file.names), len(self._file.names)
         if options.header:
+            from corollary.sources.records import line_count
+
             cells, end = self._first_record()
-            self._skipped_lines = bytes(self._data[:end]).count(b"\n")
+            self._skipped_lines = int(line_count(np.frombuffer(self._data[:end], np.uint8)))
             self._data = self._data.slice(end)
             return cells, len(cells)
         self._skipped_lines = 0
@@ -68,16 +87,7 @@ class _Reader:
         return None, len(options.types) if options.types else len(self._first_record()[0])
 
     def _first_record(self) -> tuple[list[str], int]:
-        """Its cells, and where the next record starts."""
-        plain = rb"[^%b\r\n]*+" % re.escape(self._delimiter.encode())
-        cell = rb'(?:"(?:[^"]++|"")*+"?%b|%b)' % (plain, plain) if self._quoted else plain
-        record = rb"[\r\n]*+(%b(?:%b%b)*+)(?:\r\n?|\n|\Z)" % (cell, re.escape(self._delimiter.encode()), cell)
-        found = re.match(record, memoryview(self._data))
-        if found is None or not found[1]:
-            return [], len(self._data)
-        cells = re.findall(rb"(?:\A|%b)(%b)" % (re.escape(self._delimiter.encode()), cell), bytes(found[1]))
-        texts = [one.decode("utf-8", "replace") for one in cells]
-        return [_unquoted(text) for text in texts] if self._quoted else texts, found.end()
+        return first_record(self._data, self._delimiter, quoted=self._quoted)
 
     def _empty(self, header: list[str] | None) -> pa.Table:
         names = header or [f"a{position}" for position in range(1, (self._file.arity or 0) + 1)]

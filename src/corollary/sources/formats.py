@@ -19,6 +19,7 @@ class Format(StrEnum):
     NTRIPLES = "nt"
     NQUADS = "nq"
     TURTLE = "ttl"
+    DELTA = "delta"
 
     @property
     def is_rdf(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -33,7 +34,7 @@ def read_json_lines(file: DataFile) -> Loaded:
     rows: list[tuple[Any, ...]] = []
     cells: _Cells | None = None
     width = file.arity
-    for number, line in enumerate(bytes(file.buffer()).split(b"\n"), 1):
+    for number, line in enumerate(bytes(file.text()).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
@@ -48,6 +49,15 @@ def read_json_lines(file: DataFile) -> Loaded:
             rejects.add(file.name, number, str(error), line.decode("utf-8", "replace"))
     names = cells.names if cells and cells.names else [f"a{position}" for position in range(1, (width or 0) + 1)]
     return Loaded(_table(rows, names), rejects)
+
+
+def first_row(text: pa.Buffer) -> Any:
+    """What JSON says on the first line that is JSON; its keys are the columns where it is an object. None where no line is."""
+    for line in bytes(text).split(b"\n"):
+        if line.strip():
+            with suppress(_BadRow):
+                return _parse(line)
+    return None
 
 
 def _parse(line: bytes) -> Any:
@@ -71,7 +81,10 @@ class _Cells:
 
     def __init__(self, file: DataFile, first: Any) -> None:
         self._chosen = file.options.columns
-        self.names: list[str] | None = list(self._chosen or ()) or (list(first) if isinstance(first, dict) else None)
+        keys = list(first) if isinstance(first, dict) else None
+        if file.names is not None:  # what the first row of the file said, which is not in this part of it
+            keys = list(file.names) or None
+        self.names: list[str] | None = list(self._chosen or ()) or keys
 
     def of(self, parsed: Any) -> list[Any]:
         if isinstance(parsed, list) and not self._chosen:

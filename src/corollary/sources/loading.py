@@ -49,8 +49,12 @@ class Loader:
     # -- from Python -------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int:
+        return self._insert(predicate, self.encoded(predicate, facts))
+
+    def encoded(self, predicate: str, facts: Any) -> Codes:
+        """Facts from Python as codes, not inserted yet."""
         try:
-            return self._insert(predicate, self._encoder.facts(facts, self.arities.get(predicate)))
+            return self._encoder.facts(facts, self.arities.get(predicate))
         except ValueError as error:
             raise _bad_rows(f"facts of '{predicate}': {error}") from None
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue, did_you_mean
 
 TYPES = ("any", "integer", "decimal", "double", "boolean", "string", "iri", "date", "dateTime", "time")
+DATABASE = ("table", "query", "user", "password", "driver", "jar")
+"""Options that only tables of databases have."""
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """`header`: the first row names the columns. `delimiter`: one character. `types`: one of each column. `columns`: which, by
     name and in this order. `format`: where the ending of the file does not tell. `span` is where an `@input` says so.
+
+    For databases: `table` or `query`, `user` and `password`, the class of the `driver` and the `jar` that has it.
     """
 
     header: bool = False
@@ -22,6 +26,12 @@ class ReadOptions:
     types: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
     format: str | None = None
+    table: str | None = None
+    query: str | None = None
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    driver: str | None = None
+    jar: str | None = None
     span: Span | None = None
 
     @classmethod
@@ -33,11 +43,13 @@ class ReadOptions:
             "types": _types,
             "columns": _names,
             "format": _text,
+            **dict.fromkeys(DATABASE, _text),
         }
         found: dict[str, Any] = {}
         for name, value in options.items():
             if name not in checks:
-                hint = did_you_mean(name, checks) or f"there are {', '.join(checks)}"
+                known = [one for one in checks if one not in DATABASE]
+                hint = did_you_mean(name, checks) or f"there are {', '.join(known)}"
                 raise option_error(f"there is no option '{name}'", span, hint)
             if value is not None:
                 try:

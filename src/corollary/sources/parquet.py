@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corollary.language.cells import MEANING
 from corollary.sources.read import DataFile, Loaded
 from corollary.sources.rejects import LISTED, Rejects
+
+_SPARK_FIELDS = b"org.apache.spark.sql.parquet.row.metadata"
 
 
 def read_parquet(file: DataFile) -> Loaded:
     """The rows of a Parquet file; a row with a null is rejected, since no constant stands for one."""
-    return without_nulls(file, _read(file))
+    return without_nulls(file, _with_meanings(_read(file)))
 
 
 def _read(file: DataFile) -> pa.Table:
@@ -22,12 +27,12 @@ def _read(file: DataFile) -> pa.Table:
             import pyarrow.dataset as dataset
 
             source = dataset.dataset(file.name, format="parquet", exclude_invalid_files=False)
-            _check_columns(file, source.schema.names)
+            check_columns(file, source.schema.names)
             return source.to_table(columns=columns)
         import pyarrow.parquet as parquet
 
         with parquet.ParquetFile(file.name) as source:
-            _check_columns(file, source.schema_arrow.names)
+            check_columns(file, source.schema_arrow.names)
             return source.read(columns=columns).select(columns or source.schema_arrow.names)
     except pa.ArrowInvalid as error:
         raise file.broken(f"this is not a readable Parquet file: {_first_line(error)}") from None
@@ -39,7 +44,20 @@ def _read(file: DataFile) -> pa.Table:
         raise file.broken(_first_line(error)) from None
 
 
-def _check_columns(file: DataFile, names: list[str]) -> None:
+def _with_meanings(table: pa.Table) -> pa.Table:
+    """What columns of text hold, where Spark wrote the files: it keeps that in a place of its own."""
+    described = (table.schema.metadata or {}).get(_SPARK_FIELDS)
+    if described is None:
+        return table
+    meanings = {field["name"]: field["metadata"].get(MEANING.decode()) for field in json.loads(described)["fields"]}
+    fields = [
+        field.with_metadata({MEANING: meaning.encode()}) if (meaning := meanings.get(field.name)) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields, table.schema.metadata))
+
+
+def check_columns(file: DataFile, names: list[str]) -> None:
     for name in file.options.columns or ():
         if name not in names:
             hint = f"its columns are {', '.join(names)}"

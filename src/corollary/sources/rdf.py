@@ -79,7 +79,7 @@ class _Lines:
         self._form = form
         self._width = width
         self._rejects = Rejects()
-        self._data = np.frombuffer(file.buffer(), np.uint8)
+        self._data = np.frombuffer(file.text(), np.uint8)
 
     def read(self) -> Loaded:
         tables, lines = [_table([pa.array([], pa.string())] * self._width)], [np.zeros(0, np.int64)]
@@ -184,7 +184,7 @@ def _reason(error: SyntaxError) -> str:
 
 
 def _turtle(file: DataFile) -> list[pa.Array]:
-    text = bytes(file.buffer())
+    text = bytes(file.text())
     try:
         rows = list(_parsed(file, text, Format.TURTLE))
     except SyntaxError as error:

@@ -1,4 +1,4 @@
-"""The records of delimited text: where they start. Only asked when something is wrong, or when there are quotes."""
+"""The records and lines of text. Asked for only when something is wrong, or when there are quotes or a header."""
 
 from __future__ import annotations
 
@@ -56,3 +56,13 @@ def record_lines(data: Any, delimiter: int, quote: int) -> Any:
         lines[found], starts[found] = first_line, start
         found += 1
     return lines[:found], starts[:found], found - 1 if quoted else -1
+
+
+@njit(cache=True, nogil=True)
+def line_count(data: Any) -> Any:
+    """The number of line ends, which are written in three ways."""
+    count = 0
+    for at in range(len(data)):
+        if data[at] == _LF or (data[at] == _CR and not (at + 1 < len(data) and data[at + 1] == _LF)):
+            count += 1
+    return count

@@ -1,37 +1,18 @@
-"""Writing relations: csv, tsv, parquet, N-Triples and JSON lines, each file whole or not at all."""
+"""Writing relations: csv, tsv, parquet, Delta, N-Triples and JSON lines, each file whole or not at all."""
 
 from __future__ import annotations
 
-import math
 import os
-import re
-from collections.abc import Callable, Collection, Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.tables import decode_texts, kinds_of, text_column
-from corollary.engines.embedded.universe import Kind
-from corollary.language import print_value
-from corollary.program import Iri, Literal, Structure, Value, datatype_of
-from corollary.program.values import RDF
 from corollary.sources.atomic import replacing
 from corollary.sources.formats import Format, format_of
-from corollary.sources.json_lines import json_text
+from corollary.sources.lines import Lines, cannot_write
+from corollary.sources.options import option_error
 
 if TYPE_CHECKING:
     from corollary.results import Result
-
-_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-_ABSOLUTE = re.compile(r'(?:[A-Za-z][A-Za-z0-9+.-]*|_):[^\x00-\x20<>"{}|^`\\]*')
-_BARE = (Kind.INTEGER, Kind.STRING, Kind.IRI)  # whose texts in a table are those of the universe
-_PIECE = 1 << 19  # rows that are turned into text together
 
 
 def write_result(
@@ -41,171 +22,48 @@ def write_result(
     form: str | None = None,
     header: bool = False,
     predicate: str | None = None,
+    mode: str | None = None,
 ) -> None:
-    """Writes the rows of a result; `predicate` is whose facts they are, which N-Triples of one or two columns need."""
+    """Writes the rows of a result; `predicate` is whose facts they are, which N-Triples of one or two columns need.
+
+    `mode` is for Delta tables: "overwrite" (which it is when nothing is said), "append" or "error".
+    """
     target = Path(path)
-    chosen = format_of(target, form)
-    if chosen in (Format.NQUADS, Format.TURTLE):
-        raise _cannot(f"{target}: {chosen} files can be read, but not written", "write N-Triples: .nt")
+    chosen = writable_format(target, form)
+    check_mode(chosen, mode)
+    if chosen is Format.DELTA:
+        from corollary.sources.delta import write_table
+
+        write_table(result.to_arrow(), target, mode=mode or "overwrite")
+        return
     with replacing(target) as temporary:
         if chosen is Format.PARQUET:
             import pyarrow.parquet as parquet
 
             parquet.write_table(result.to_arrow(), temporary)
             return
+        lines = Lines(chosen, result.variables, target=target, predicate=predicate, header=header)
         with open(temporary, "wb") as file:
-            for lines in _Lines(result, chosen, target, predicate).pieces(header):
-                file.write(lines)
+            for piece in lines.pieces(*result.codes):
+                file.write(piece)
 
 
-class _Lines:
-    """The rows of a result as lines of text, many at a time."""
-
-    def __init__(self, result: Result, form: Format, target: Path, predicate: str | None) -> None:
-        self._result = result
-        self._form = form
-        self._target = target
-        self._predicate = predicate
-
-    def pieces(self, header: bool) -> Iterator[memoryview | bytes]:
-        names = self._result.variables
-        _, rows = self._result.codes
-        if header and self._form in (Format.CSV, Format.TSV):
-            yield (("," if self._form is Format.CSV else "\t").join(names) + "\n").encode()
-        for start in range(0, len(rows), _PIECE):
-            piece = rows[start : start + _PIECE]
-            if not names:
-                yield {Format.JSON: b"[]\n"}.get(self._form, b"()\n") * len(piece)
-                continue
-            columns = [np.ascontiguousarray(piece[:, place]) for place in range(len(names))]
-            yield from _joined(self._lines(columns, names if header else None))
-
-    def _lines(self, columns: list[Codes], names: tuple[str, ...] | None) -> pa.Array:
-        match self._form:
-            case Format.CSV:
-                cells = [_quoted(self._texts(codes, cell_text), alone=len(columns) == 1) for codes in columns]
-                return _join(*cells, separator=",")
-            case Format.TSV:
-                return _join(*map(self._tabbed, columns), separator="\t")
-            case Format.JSON:
-                cells = [self._texts(codes, json_text, (Kind.INTEGER,)) for codes in columns]
-                if names:
-                    cells = [_join(f"{json_text(name)}: ", cell) for name, cell in zip(names, cells, strict=True)]
-                opening, closing = "{}" if names else "[]"
-                return _join(opening, _join(*cells, separator=", "), closing)
-            case _:
-                return self._triples(columns)
-
-    def _texts(self, codes: Codes, text_of: Callable[[Value], str], bare: Collection[Kind] = _BARE) -> pa.Array:
-        universe, _ = self._result.codes
-        return decode_texts(universe, codes, text_of, bare).cast(pa.large_string())
-
-    def _tabbed(self, codes: Codes) -> pa.Array:
-        texts = self._texts(codes, cell_text)
-        if pc.any(pc.match_substring_regex(texts, "[\t\r\n]")).as_py():
-            hint = "write a csv file, which has quotes"
-            raise _cannot(f"{self._target}: a tsv file cannot hold a text with a tab or a line break", hint)
-        return texts
-
-    def _triples(self, columns: list[Codes]) -> pa.Array:
-        terms = [self._terms(codes) for codes in columns]
-        name = self._predicate or ""
-        if len(columns) == 3:
-            self._check_iris(terms[0], blank=True)
-            self._check_iris(terms[1], blank=False)
-        elif len(columns) in (1, 2) and _ABSOLUTE.fullmatch(name) and name[0] != "_":
-            self._check_iris(terms[0], blank=True)
-            iri, is_a = print_iri(name), print_iri(RDF + "type")
-            terms = [terms[0], is_a, iri] if len(columns) == 1 else [terms[0], iri, terms[1]]
-        else:
-            hint = "three columns are triples, and facts with one or two arguments of a predicate whose name is an IRI"
-            raise _cannot(f"{self._target}: these facts are no triples", hint)
-        return _join(*terms, ".", separator=" ")
-
-    def _terms(self, codes: Codes) -> pa.Array:
-        universe, _ = self._result.codes
-        if kinds_of(universe, codes) == {Kind.IRI}:
-            texts = text_column(universe, codes).cast(pa.large_string())
-            if pc.all(pc.match_substring_regex(texts, f"^(?:{_ABSOLUTE.pattern})$")).as_py() and not pc.any(
-                pc.starts_with(texts, "_:")
-            ):
-                return _join("<", texts, ">")
-        return self._texts(codes, self._ntriples, ())
-
-    def _ntriples(self, value: Value) -> str:
-        is_term = not isinstance(value, (Structure, tuple))
-        if not is_term or (isinstance(value, Iri) and not _ABSOLUTE.fullmatch(value.value)):
-            raise _cannot(f"{self._target}: {print_value(value)[:60]} is no RDF term")
-        return ntriples_term(value)
-
-    def _check_iris(self, terms: pa.Array, *, blank: bool) -> None:
-        wrong = terms.filter(pc.invert(pc.match_substring_regex(terms, "^<|^_:" if blank else "^<")))
-        if len(wrong):
-            place = "the subject" if blank else "the predicate"
-            raise _cannot(f"{self._target}: {wrong[0].as_py()[:60]} cannot be {place} of a triple: it is no IRI")
+def writable_format(target: Path, form: str | None) -> Format:
+    """The format of an output; raises `ProgramError` where there is none or it is only read."""
+    chosen = format_of(target, form)
+    if chosen in (Format.NQUADS, Format.TURTLE):
+        raise cannot_write(f"{target}: {chosen} files can be read, but not written", "write N-Triples: .nt")
+    return chosen
 
 
-def _join(*parts: pa.Array | str, separator: str = "") -> pa.Array:
-    """The texts of each row one after the other; a plain text is the same in every row."""
-    kind = pa.large_string()
-    columns = [pa.scalar(part, kind) if isinstance(part, str) else part for part in parts]
-    return pc.binary_join_element_wise(*columns, pa.scalar(separator, kind))
+def check_mode(form: Format, mode: str | None) -> None:
+    """Only a table with a log can be appended to: a file of facts is always replaced as a whole."""
+    if mode is None or (form is Format.DELTA and mode in MODES):
+        return
+    message = f'mode = "{mode}" says nothing about a file of the format {form}'
+    if form is Format.DELTA:
+        message = f"there is no mode '{mode}'; there are {', '.join(MODES)}"
+    raise option_error(message, None)
 
 
-def _joined(lines: pa.Array) -> Iterator[memoryview]:
-    ended = _join(lines, "\n")
-    _, offsets, data = ended.buffers()
-    if data is not None:
-        bounds = np.frombuffer(offsets, np.int64)
-        yield memoryview(data)[int(bounds[ended.offset]) : int(bounds[ended.offset + len(ended)])]
-
-
-def cell_text(value: Value) -> str:
-    """The text of a constant in a table: read back, numbers and booleans are what they were, everything else is a string."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case float() if math.isfinite(value):
-            text = repr(value)
-            return text if "e" in text else f"{text}e0"
-        case float():
-            return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
-        case Decimal():
-            return format(value, "f")
-        case Structure() | tuple():
-            return print_value(value)
-        case _:
-            return str(value)
-
-
-def _quoted(texts: pa.Array, *, alone: bool) -> pa.Array:
-    """In quotes where a csv file needs them; an empty cell that is alone in its row would be an empty line."""
-    needed = pc.match_substring_regex(texts, '[",\r\n]|^$' if alone else '[",\r\n]')
-    if not pc.any(needed).as_py():
-        return texts
-    return pc.if_else(needed, _join('"', pc.replace_substring(texts, '"', '""'), '"'), texts)
-
-
-def print_iri(iri: str) -> str:
-    if iri.startswith("_:"):
-        return iri
-    escaped = _NOT_IN_IRI.sub(lambda match: f"\\u{ord(match.group()):04X}", iri)
-    return f"<{escaped}>"
-
-
-def ntriples_term(value: Value) -> str:
-    if isinstance(value, Iri):
-        return print_iri(value.value)
-    quoted = '"' + cell_text(value).translate(_ESCAPES) + '"'
-    if isinstance(value, str):
-        return quoted
-    if isinstance(value, Literal) and value.language:
-        return f"{quoted}@{value.language}"
-    return f"{quoted}^^{print_iri(datatype_of(value))}"
-
-
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
-
-
-def _cannot(message: str, hint: str | None = None) -> ProgramError:
-    return ProgramError([Diagnostic(catalogue.UNWRITABLE_FACTS, message, None, hint)])
+MODES = ("overwrite", "append", "error")

@@ -6,17 +6,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.evaluation import Evaluation, PlanReport, Report, Store
+from corollary.engines.embedded.maintenance.first import evaluate_node
+from corollary.engines.embedded.maintenance.maintainer import FactChange, Maintainer, Outcome
+from corollary.engines.embedded.maintenance.queries import answer, can_answer
+from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
 from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import Work
+from corollary.engines.embedded.threads import CORES
 from corollary.engines.embedded.universe import Universe
 from corollary.language import print_rule
 from corollary.planning import explain_plan, normalise, normalise_query
 from corollary.program import Aggregation, Comparison, Negation, Query, Rule
 
-EXPLICIT = "explicit"
 
 
 @dataclass
@@ -86,9 +92,12 @@ class EmbeddedEngine:
         self._discards_errors = discards_errors
         self._updates = updates
         self._without = without
+        self._cores = 1 if "threads" in without else CORES
         self._explicit = Store()
         self._visible: Store | None = None
+        self._maintainer: Maintainer | None = None
         self.report = RunReport()
+        self.listener: Callable[[Outcome], object] = lambda outcome: None
 
     @property
     def universe(self) -> Universe:
@@ -96,19 +105,37 @@ class EmbeddedEngine:
 
     def replace_rules(self, graph: RuleGraph) -> None:
         """Other rules for the same explicit facts; what was derived is forgotten."""
+        assert self._maintainer is None, "maintained rules change with `apply`"
         self._graph, self._visible = graph, None
 
     # -- explicit facts ----------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, rows: Codes) -> int:
         """Adds explicit facts, given as codes of this engine's universe; gives the number of new ones."""
+        if self._maintainer is not None:
+            outcome = self.apply(FactChange(insert={predicate: rows}))
+            self.listener(outcome)
+            return outcome.explicit_inserted
         inserted = self._explicit.relation(predicate, rows.shape[1]).insert(rows)
         if inserted:
             self._visible = None
         return inserted
 
-    def explicit(self, predicate: str) -> Relation | None:
-        return self._explicit.relations.get(predicate)
+    def apply(
+        self, facts: FactChange, graph: RuleGraph | None = None, check: Callable[[int], None] = lambda facts: None
+    ) -> Outcome:
+        """Changes facts and rules together, or raises and leaves everything as it was."""
+        assert self._maintainer is not None and self._visible is not None
+        store = self._visible
+        with noticing_interrupts() as check_interrupt:
+
+            def check_all() -> None:
+                check_interrupt()
+                check(store.size)
+
+            outcome = self._maintainer.apply(facts, graph, check_all)
+        self._graph = graph or self._graph
+        return outcome
 
     # -- visible facts -----------------------------------------------------------------------------------------------
 
@@ -121,20 +148,38 @@ class EmbeddedEngine:
         *,
         check: Callable[[int], None] = lambda facts: None,
         finished: Callable[[NodeReport], None] = lambda report: None,
+        at_round: Callable[[int], None] = lambda number: None,
     ) -> None:
-        """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes."""
+        """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes.
+
+        Before that, `at_round` is told the round of the hyper-node at work.
+        """
         with noticing_interrupts() as check_interrupt:
 
             def check_all(facts: int) -> None:
                 check_interrupt()
                 check(facts)
 
-            self._visible, self.report = self._derive(check_all, finished)
+            self._visible, self.report = self._derive(check_all, finished, at_round)
+        if self._updates:
+            orders = _orders_texts(self._graph)
+            self._maintainer = Maintainer(
+                self._visible, self._graph, orders_texts=orders, discards_errors=self._discards_errors
+            )
 
-    def _derive(self, check: Callable[[int], None], finished: Callable[[NodeReport], None]) -> tuple[Store, RunReport]:
+    def _derive(
+        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
+    ) -> tuple[Store, RunReport]:
         store = self._visible_start()
-        work = Work(discards_errors=self._discards_errors, check=lambda: check(store.size))
-        evaluation = Evaluation(store, work, orders_texts=_orders_texts(self._graph), without=self._without)
+        work = Work(discards_errors=self._discards_errors, cores=self._cores)
+
+        def check_work() -> None:
+            at_round(work.rounds)
+            check(store.size)
+
+        work.check = check_work
+        without = self._without | {"closures"} if self._updates else self._without
+        evaluation = Evaluation(store, work, orders_texts=_orders_texts(self._graph), without=without)
         report = RunReport()
         for node in self._graph.hyper_nodes:
             started = time.perf_counter()
@@ -158,6 +203,8 @@ class EmbeddedEngine:
         return store, report
 
     def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
+        if self._updates:
+            return evaluate_node(evaluation, self._graph, node)
         rules = [normalise(self._graph.rules[name]) for name in node.rules]
         modules, recursive = modules_of(self._graph, node), self._graph.is_recursive(node)
         return evaluation.evaluate(rules, modules, recursive=recursive, owner=str(node))
@@ -174,11 +221,40 @@ class EmbeddedEngine:
                 store.relation(predicate, relation.arity).append_distinct(relation.facts, owner)
         return store
 
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _store(self) -> Store:
+        """What is visible; derived first where that did not happen yet."""
+        if self._visible is None:
+            self.materialise()
+        assert self._visible is not None
+        return self._visible
+
+    def visible(self, predicate: str) -> Relation | None:
+        """The relation of a predicate, as far as it was ever derived; see `facts` for what is visible of it."""
+        return self._store.relations.get(predicate)
+
+    def facts(self, predicate: str) -> Codes | None:
+        """The visible facts as rows of codes; None where the predicate is unknown."""
+        relation = self.visible(predicate)
+        if relation is None:
+            return None
+        maintained = self._maintainer.relation(predicate) if self._maintainer else None
+        if maintained is not None:
+            return maintained.facts()
+        return relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
+
+    def count(self, predicate: str) -> int:
+        relation = self.visible(predicate)
+        maintained = self._maintainer.relation(predicate) if self._maintainer else None
+        if maintained is not None:
+            return maintained.visible_count
+        return relation.size if relation is not None else 0
+
     def support(self, predicate: str) -> Relation | None:
         """The relation that carries support: the visible one, or for a closed predicate what the closure started from."""
-        self.visible(predicate)
-        assert self._visible is not None
-        return self._visible.seeds.get(predicate) or self._visible.relations.get(predicate)
+        return self._store.seeds.get(predicate) or self._store.relations.get(predicate)
 
     def owners(self, predicate: str) -> dict[str, int]:
         """How many visible facts of a predicate each owner supports: explicit facts, and hyper-nodes by their rules.
@@ -188,32 +264,22 @@ class EmbeddedEngine:
         relation = self.support(predicate)
         if relation is None:
             return {}
-        if predicate not in {rule.head.predicate for rule in self._graph.rules.values()}:
-            return {EXPLICIT: relation.size}
-        return {
-            owner: int((relation.support_of(owner)[: max(1, relation.size)] > 0).sum()) for owner in relation.owners
-        }
-
-    def visible(self, predicate: str) -> Relation | None:
-        if self._visible is None:
-            self.materialise()
-        assert self._visible is not None
-        return self._visible.relations.get(predicate)
-
-    def predicates(self) -> list[str]:
-        if self._visible is None:
-            self.materialise()
-        assert self._visible is not None
-        return list(self._visible.relations)
+        if not relation.owners:
+            return {EXPLICIT: relation.size} if relation.size else {}
+        counts = {owner: relation.support_of(owner)[: max(1, relation.size)] for owner in relation.owners}
+        found = {owner: int((supports > 0).sum()) for owner, supports in counts.items()}
+        return {owner: count for owner, count in found.items() if count}
 
     def answers(self, query: Query) -> Codes:
         """The distinct answers of a query as codes, one column for each of its variables."""
-        if self._visible is None:
-            self.materialise()
-        assert self._visible is not None
+        rule = normalise_query(query)
+        if self._maintainer is not None and self._maintainer.has_hidden_rows(query):
+            if can_answer(rule):
+                return facts_of(answer(rule, self._maintainer.transaction))
+            self._maintainer.compact(query)
         orders = any(isinstance(element, Comparison) for element in query.body)
-        evaluation = Evaluation(self._visible, Work(), orders_texts=orders, without=self._without)
-        return evaluation.answers(normalise_query(query)).facts
+        evaluation = Evaluation(self._store, Work(cores=self._cores), orders_texts=orders, without=self._without)
+        return facts_of(evaluation.answers(rule))
 
 
 def _orders_texts(graph: RuleGraph) -> bool:

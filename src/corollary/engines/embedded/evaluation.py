@@ -29,7 +29,7 @@ from corollary.planning import (
 )
 from corollary.program import Atom, Variable
 
-OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists")
+OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists", "threads")
 
 
 @dataclass
@@ -99,6 +99,7 @@ class Evaluation:
         self._projections: dict[tuple[str, int, tuple[Column, ...]], Relation] = {}
         self._plans: dict[tuple[object, ...], RulePlan] = {}
         self._prepared_plans: dict[int, PreparedPlan] = {}
+        self._distinct: dict[tuple[str, int, int], int] = {}
 
     # -- hyper-nodes -------------------------------------------------------------------------------------------------
 
@@ -111,15 +112,16 @@ class Evaluation:
         facts that it found first.
         """
         before = self._work.instances
+        self._work.rounds = 0
         heads = {rule.head.predicate: rule.head.arity for rule in rules}
         sizes = {predicate: self.store.relation(predicate, arity).size for predicate, arity in heads.items()}
         self._owner = owner if self.store.counted and not recursive else None
         report = Report(modules[0].name if len(modules) == 1 else "recursive")
         if not recursive:
             self._start_round(heads)
+            self._count_round(report)
             for rule in rules:
                 self._run(rule, None, report)
-            report.rounds = 1
         elif not (len(modules) == 1 and self._close(modules[0])):
             report.strategy = "recursive"
             self._fixpoint_with_modules(rules, modules, report)
@@ -157,11 +159,11 @@ class Evaluation:
         for predicate, arity in heads.items():
             self.store.relation(predicate, arity)
         self._start_round(heads)
+        self._count_round(report)
         for rule in rules:
             self._run(rule, None, report)
-        report.rounds = 1
         while self._start_round(heads):
-            report.rounds += 1
+            self._count_round(report)
             for rule in rules:
                 for position, source in enumerate(rule.body.sources):
                     if isinstance(source, Atom) and source.predicate in self._growing:
@@ -175,6 +177,10 @@ class Evaluation:
             size = self.store.relations[predicate].size
             self._growing[predicate] = (self._growing.get(predicate, (0, 0))[1], size)
         return any(start < end for start, end in self._growing.values())
+
+    def _count_round(self, report: Report) -> None:
+        report.rounds += 1
+        self._work.rounds = report.rounds
 
     def _close(self, module: Module) -> bool:
         """Replaces the module's relation by its closure; False where no closure fits."""
@@ -308,11 +314,17 @@ class Evaluation:
     def row_range(self, source: Atom | AggregateSource, version: Version) -> tuple[int, int]:
         if isinstance(source, Atom) and source.predicate in self._growing:
             start, end = self._growing[source.predicate]
-            return {Version.OLD: (0, start), Version.DELTA: (start, end), Version.FULL: (0, end)}[version]
+            if version is Version.DELTA:
+                return start, end
+            return 0, start if version is Version.OLD else end
         return 0, self.relation(source).size
 
     def is_growing(self, source: Atom | AggregateSource) -> bool:
         return isinstance(source, Atom) and source.predicate in self._growing
+
+    def visibility(self, source: Atom | AggregateSource) -> None:
+        """All rows are visible here."""
+        return
 
     def projection(self, source: Atom, columns: tuple[Column, ...]) -> Relation:
         relation = self.relation(source)
@@ -342,20 +354,28 @@ class Evaluation:
         return self.relation(source).size if isinstance(source, Atom) else 1000
 
     def distinct(self, source: Atom | AggregateSource, column: int) -> int:
-        """From a sample: as many as in the sample where they repeat, in proportion where they do not."""
+        """An estimate that holds until the relation is of another magnitude, as plans do."""
         if not isinstance(source, Atom) or "join-order" in self._without:
             return 100
         relation = self.relation(source)
-        sample = relation.facts[:: max(1, relation.size // 2000), column]
-        if not len(sample):
-            return 1
-        found = len(np.unique(sample))
-        return found if found * 2 < len(sample) else max(1, found * relation.size // len(sample))
+        key = (source.predicate, column, _magnitude(relation.size))
+        if key not in self._distinct:
+            self._distinct[key] = _distinct_in(relation, column)
+        return self._distinct[key]
 
 
 def _magnitude(size: int) -> int:
     """Plans are made anew when a size has grown about tenfold."""
     return (size.bit_length() + 2) // 3
+
+
+def _distinct_in(relation: Relation, column: int) -> int:
+    """From a sample: as many as in the sample where they repeat, in proportion where they do not."""
+    sample = relation.facts[:: max(1, relation.size // 2000), column]
+    if not len(sample):
+        return 1
+    found = len(np.unique(sample))
+    return found if found * 2 < len(sample) else max(1, found * relation.size // len(sample))
 
 
 def _predicate(source: Atom | AggregateSource) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.memory import load_u32, load_u64, store_u64
+from corollary.engines.embedded.memory import load_u32, load_u64, or_u64, store_u64, swap_u64
 
 U64 = np.uint64
 EMPTY = U64(0xFFFFFFFFFFFFFFFF)
@@ -49,6 +49,21 @@ def insert_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
 
 
 @njit(inline="always")
+def insert_key_shared(table: Any, shift: Any, mask: Any, key: Any) -> bool:
+    """Like `insert_key`, while other threads insert as well: of those with the same key one is told that it was new."""
+    slot = slot_of(key, shift)
+    while True:
+        found = load_u64(table, slot)
+        if found == EMPTY:
+            found = swap_u64(table, slot, EMPTY, key)
+            if found == EMPTY:
+                return True
+        if found == key:
+            return False
+        slot = (slot + U64(1)) & mask
+
+
+@njit(inline="always")
 def contains_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
     slot = slot_of(key, shift)
     while True:
@@ -75,6 +90,16 @@ def insert_bit(table: Any, stride: Any, key: Any) -> bool:
         return False
     store_u64(table, place >> U64(6), word | bit)
     return True
+
+
+@njit(inline="always")
+def insert_bit_shared(table: Any, stride: Any, key: Any) -> Any:
+    """Like `insert_bit`, while other threads insert as well."""
+    place = bit_of_pair(key, stride)
+    word, bit = place >> U64(6), U64(1) << (place & U64(63))
+    if load_u64(table, word) & bit:
+        return False
+    return (or_u64(table, word, bit) & bit) == U64(0)
 
 
 @njit(inline="always")
@@ -108,10 +133,10 @@ def insert_wide(
 
 
 @njit(inline="always")
-def contains_wide(
+def find_wide(
     table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numbers: Any, at: Any, count: Any
-) -> bool:
-    """Whether the row of the registers whose numbers stand from `at` on is in the table."""
+) -> Any:
+    """The number of the row of the registers whose numbers stand from `at` on, or NONE."""
     key = U64(0)
     for i in range(count):
         key = hash_row(key, U64(load_u32(registers, load_u64(numbers, at + U64(i)))))
@@ -120,7 +145,7 @@ def contains_wide(
     while True:
         found = load_u64(table, slot)
         if found == EMPTY:
-            return False
+            return U64(NONE)
         if (found >> U64(32)) << U64(32) == tag:
             other = (found & U64(0xFFFFFFFF)) * count
             same = True
@@ -129,7 +154,7 @@ def contains_wide(
                     same = False
                     break
             if same:
-                return True
+                return found & U64(0xFFFFFFFF)
         slot = (slot + U64(1)) & mask
 
 

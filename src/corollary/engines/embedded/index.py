@@ -2,11 +2,14 @@
 
 Both kinds map a key to an entry. A key of one column is its own entry where codes are dense enough; otherwise a hash table
 maps keys to entries. A `RangeIndex` keeps a copy of the rows sorted by key, so that the rows of an entry lie side by side; a
-`ChainIndex` links the rows of an entry, newest first, and takes new rows as they come.
+`ChainIndex` links the rows of an entry, newest first, and takes new rows as they come. Their `fields` are what a kernel needs:
+the addresses of rows (0 where they are the relation's), entries and next rows, then those of the hash table. When one of these
+arrays is replaced, so is the array of fields.
 """
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -60,6 +63,10 @@ class RangeIndex:
     def __init__(self, rows: np.ndarray[Any, Any], columns: tuple[int, ...], universe: int) -> None:
         self.row_count = len(rows)
         self.keys = _Keys()
+        self._set_up(rows, columns, universe)
+        self.fields = self._fields()
+
+    def _set_up(self, rows: np.ndarray[Any, Any], columns: tuple[int, ...], universe: int) -> None:
         if len(columns) == 1 and universe <= 4 * len(rows) + 1024:
             self.offsets, self.rows = _sort_directly(rows, columns[0], universe)
         else:
@@ -80,6 +87,10 @@ class RangeIndex:
         missing = universe + 1 - len(self.offsets)
         if not self.keys.hashed and missing > 0:
             self.offsets = np.concatenate([self.offsets, np.full(missing, self.offsets[-1], np.uint32)])
+            self.fields = self._fields()
+
+    def _fields(self) -> np.ndarray[Any, Any]:
+        return np.array([address(self.rows), address(self.offsets), 0, *self.keys.fields()], np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -96,6 +107,8 @@ class ChainIndex:
         self.heads = _NO_ARRAY
         self.following = _NO_ARRAY
         self._indexed = 0
+        self._addressed: tuple[object, ...] = (None,) * 3
+        self.fields = np.zeros(8, np.int64)
 
     def extend(self, rows: np.ndarray[Any, Any], size: int, universe: int) -> None:
         """Takes in the rows from the last indexed one up to `size`."""
@@ -107,6 +120,10 @@ class ChainIndex:
             self.heads = _grown(self.heads, len(self.keys.keys))
         else:
             self.heads = _grown(self.heads, universe)
+        arrays = (self.heads, self.following, self.keys.keys)
+        if not all(map(is_, arrays, self._addressed)):
+            self._addressed = arrays
+            self.fields = np.array([0, address(self.heads), address(self.following), *self.keys.fields()], np.int64)
         if new <= 0:
             return
         if self.keys.hashed:

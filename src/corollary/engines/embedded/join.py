@@ -6,7 +6,8 @@ registers of the head are inserted into the head's relation: a duplicate is reco
 small buffer between computing their place in the hash table and looking there, which hides the latency of memory.
 
 The kernel stops when the head's relation is full, when its budget of rule instances is spent or when the pipeline is done,
-and goes on from its state in the next call.
+and goes on from its state in the next call. A scan on the outermost level is taken piece by piece: several threads can share
+the pieces of one pipeline, each with a state of its own and with rows of its own to write to.
 """
 
 from __future__ import annotations
@@ -23,22 +24,33 @@ from corollary.engines.embedded.hashing import (
     bit_of_pair,
     contains_bit,
     contains_key,
-    contains_wide,
     find_group,
+    find_wide,
     hash_row,
     insert_bit,
+    insert_bit_shared,
     insert_key,
+    insert_key_shared,
     insert_wide,
     slot_of,
 )
-from corollary.engines.embedded.memory import load_f64, load_u8, load_u32, load_u64, prefetch_u64, store_u32, store_u64
+from corollary.engines.embedded.memory import (
+    add_u64,
+    load_f64,
+    load_u8,
+    load_u32,
+    load_u64,
+    prefetch_u64,
+    store_u32,
+    store_u64,
+)
 
 # A level: LEVEL fields, then its actions (column, kind, register), then its key registers.
 LEVEL_SIZE = 320
-L_OP, L_ROWS, L_ARITY, L_ENTRIES, L_NEXT, L_LOW, L_HIGH = 0, 1, 2, 3, 4, 5, 6
-L_HASHED, L_KEYS, L_GROUPS, L_SHIFT, L_MASK = 7, 8, 9, 10, 11
+L_OP, L_ARITY, L_LOW, L_HIGH = 0, 1, 2, 3
+L_ROWS, L_ENTRIES, L_NEXT, L_HASHED, L_KEYS, L_GROUPS, L_SHIFT, L_MASK = 4, 5, 6, 7, 8, 9, 10, 11  # an index's fields
 L_ACTIONS, L_KEY_COUNT, L_FIRST_TEST, L_LAST_TEST = 12, 13, 14, 15
-L_ACTION_AT, L_KEY_AT = 16, 240
+L_ACTION_AT, L_KEY_AT, L_FLAGS, L_HIDDEN = 16, 240, 310, 311  # rows whose flags have a hidden one are left out
 MAX_COLUMNS = 64
 
 SCAN, RANGE, CHAIN = 0, 1, 2  # all rows; a range of clustered rows; a chain of rows
@@ -46,17 +58,21 @@ BIND, CHECK = 0, 1
 
 # A test: TEST fields, then the registers of its key or arguments.
 TEST_SIZE = 96
-T_OP, T_NEGATED, T_HASHED, T_KEYS, T_GROUPS, T_SHIFT, T_MASK, T_ENTRIES, T_CHAIN = 0, 1, 2, 3, 4, 5, 6, 7, 8
-T_KEY_COUNT, T_BITS, T_ROWS, T_ARITY, T_CLASS, T_ORDER = 9, 10, 11, 12, 13, 14
-T_KEY_AT = 20
+T_OP, T_NEGATED, T_CHAIN, T_KEY_COUNT, T_CLASS, T_ORDER = 0, 1, 2, 3, 4, 5
+T_TABLE, T_ROWS, T_SHIFT, T_MASK, T_BITS = 6, 7, 8, 9, 10  # a set's fields
+T_INDEX, T_ENTRIES, T_HASHED, T_KEYS = 11, 12, 14, 15  # an index's fields, in the order of a level
+T_KEY_AT, T_FLAGS, T_HIDDEN = 20, 94, 95
 
 COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE = 0, 1, 2, 3, 4, 5
 MEMBER, EXISTS = 10, 11
 
 # Scalars of the state.
 S_DEPTH, S_BUFFERED, S_SIZE, S_INSTANCES, S_STARTED = 0, 1, 2, 3, 4
-# Scalars of the head.
-H_ROWS, H_ARITY, H_TABLE, H_SHIFT, H_MASK, H_BITS, H_LIMIT, H_INSERTS, H_COUNTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# Scalars of the head: its set's fields, and what to do with a row.
+H_TABLE, H_ROWS, H_SHIFT, H_MASK, H_BITS, H_ARITY, H_LIMIT, H_INSERTS, H_COUNTS, H_SHARED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+HEAD_SIZE = 10
+# The pieces of the outermost scan: where the next one starts, and how long it is.
+P_NEXT, P_LENGTH = 0, 1
 
 BUFFER = 64
 DONE, FULL, YIELDED = 0, 1, 2
@@ -142,9 +158,13 @@ def _passes(tests: Any, first: Any, last: Any, registers: Any) -> bool:
 def _is_member(tests: Any, t: Any, registers: Any) -> Any:
     """Whether the fact with these registers is in the relation's set."""
     count, bits = _field(tests, t + T_KEY_COUNT), _field(tests, t + T_BITS)
-    table, shift, mask = _field(tests, t + T_KEYS), _field(tests, t + T_SHIFT), _field(tests, t + T_MASK)
+    table, shift, mask = _field(tests, t + T_TABLE), _field(tests, t + T_SHIFT), _field(tests, t + T_MASK)
     if bits == U64(0):
-        return contains_wide(table, shift, mask, _field(tests, t + T_ROWS), registers, tests, U64(t + T_KEY_AT), count)
+        row = find_wide(table, shift, mask, _field(tests, t + T_ROWS), registers, tests, U64(t + T_KEY_AT), count)
+        if row == U64(NONE):
+            return False
+        flags = _field(tests, t + T_FLAGS)
+        return flags == U64(0) or (U64(load_u8(flags, row)) & _field(tests, t + T_HIDDEN)) == U64(0)
     if bits == U64(BITMAP):
         pair = U64(_register(tests, t + T_KEY_AT, registers))
         pair |= U64(_register(tests, t + T_KEY_AT + 1, registers)) << U64(32)
@@ -197,6 +217,18 @@ def _enter(levels: Any, depth: Any, registers: Any, current: Any, end: Any) -> N
 
 
 @njit(inline="always")
+def _take_piece(levels: Any, pieces: Any, current: Any, end: Any) -> bool:
+    """Goes on with the next piece of the outermost scan that nobody has taken; False where none is left."""
+    length, high = load_u64(pieces, U64(P_LENGTH)), _field(levels, L_HIGH)
+    low = add_u64(pieces, U64(P_NEXT), length)
+    if low >= high:
+        return False
+    current[0] = low
+    end[0] = min(low + length, high)
+    return True
+
+
+@njit(inline="always")
 def _accept(levels: Any, base: Any, row: Any, registers: Any) -> bool:
     """Binds the registers of a level to a row; False where the row does not fit."""
     rows, arity = _field(levels, base + L_ROWS), _field(levels, base + L_ARITY)
@@ -212,10 +244,26 @@ def _accept(levels: Any, base: Any, row: Any, registers: Any) -> bool:
 
 
 @njit(inline="always")
+def _only_binds(levels: Any, base: Any) -> Any:
+    """Whether a level binds one or two registers and compares nothing."""
+    actions, kinds = _field(levels, base + L_ACTIONS), base + L_ACTION_AT + 1
+    first, second = _field(levels, kinds) == U64(BIND), _field(levels, kinds + 3) == U64(BIND)
+    return (actions == U64(1) and first) or (actions == U64(2) and first and second)
+
+
+@njit(inline="always")
+def _tests_a_bit(tests: Any, t: Any) -> Any:
+    """Whether a test asks for a pair in a bitmap."""
+    is_positive = _field(tests, t + T_NEGATED) == U64(0)
+    return is_positive and _field(tests, t + T_OP) == U64(MEMBER) and _field(tests, t + T_BITS) == U64(BITMAP)
+
+
+@njit(inline="always")
 def _flush(head: Any, keys: Any, waiting: Any, count: Any, size: Any) -> Any:
     """Inserts the buffered heads; gives the new size of the relation."""
     rows, arity = U64(head[H_ROWS]), U64(head[H_ARITY])
     table, shift, mask, bits = U64(head[H_TABLE]), U64(head[H_SHIFT]), U64(head[H_MASK]), U64(head[H_BITS])
+    shared = head[H_SHARED] == 1
     if bits == U64(0):
         counts = U64(head[H_COUNTS])
         for i in range(count):
@@ -230,20 +278,20 @@ def _flush(head: Any, keys: Any, waiting: Any, count: Any, size: Any) -> Any:
     elif bits == U64(BITMAP):
         for i in range(count):
             key = load_u64(keys, U64(i))
-            if insert_bit(table, shift, key):
+            if insert_bit_shared(table, shift, key) if shared else insert_bit(table, shift, key):
                 store_u64(rows, size, key)
                 size += U64(1)
     elif arity == U64(2):
         for i in range(count):
             key = load_u64(keys, U64(i))
-            if insert_key(table, shift, mask, key):
+            if insert_key_shared(table, shift, mask, key) if shared else insert_key(table, shift, mask, key):
                 store_u64(rows, size, key)  # a packed pair is what its row looks like in memory
                 size += U64(1)
     else:
         field = (U64(1) << bits) - U64(1)
         for i in range(count):
             key = load_u64(keys, U64(i))
-            if insert_key(table, shift, mask, key):
+            if insert_key_shared(table, shift, mask, key) if shared else insert_key(table, shift, mask, key):
                 for column in range(arity):
                     value = (key >> (bits * U64(column))) & field
                     store_u32(rows, size * arity + U64(column), np.uint32(value))
@@ -263,6 +311,7 @@ def run_pipeline(
     key_buffer: Any,
     row_buffer: Any,
     state: Any,
+    piece_fields: Any,
     level_count: int,
     budget: int,
 ) -> int:
@@ -270,6 +319,7 @@ def run_pipeline(
     levels, tests = U64(level_fields.ctypes.data), U64(test_fields.ctypes.data)
     registers, heads = U64(register_values.ctypes.data), U64(head_registers.ctypes.data)
     keys, waiting = U64(key_buffer.ctypes.data), U64(row_buffer.ctypes.data)
+    pieces, in_pieces = U64(piece_fields.ctypes.data), _field(levels, L_OP) == U64(SCAN)
     last = level_count - 1
     depth, buffered = state[S_DEPTH], U64(state[S_BUFFERED])
     size, instances = U64(state[S_SIZE]), U64(0)
@@ -281,11 +331,18 @@ def run_pipeline(
     status = DONE
     if state[S_STARTED] == 0:
         state[S_STARTED] = 1
-        _enter(levels, 0, registers, current, end)
+        if in_pieces:
+            depth = -1
+        else:
+            _enter(levels, 0, registers, current, end)
     if buffered == U64(BUFFER):  # stopped with a full buffer: there is room now
         size = _flush(head, keys, waiting, buffered, size)
         buffered = U64(0)
-    while depth >= 0 and status == DONE:
+    while status == DONE:
+        if depth < 0:
+            if not in_pieces or not _take_piece(levels, pieces, current, end):
+                break
+            depth = 0
         base = depth * LEVEL_SIZE
         is_chain = _field(levels, base + L_OP) == U64(CHAIN)
         following = _field(levels, base + L_NEXT)
@@ -296,17 +353,24 @@ def run_pipeline(
         row = current[depth]
         stop = U64(NONE) if is_chain else end[depth]
         source, source_arity = _field(levels, base + L_ROWS), _field(levels, base + L_ARITY)
+        # What most levels do needs no look at their fields row by row: they bind two columns, or one, here bound twice.
+        other = L_ACTION_AT + (3 if _field(levels, base + L_ACTIONS) == U64(2) else 0)
         column, target = _field(levels, base + L_ACTION_AT), _field(levels, base + L_ACTION_AT + 2)
-        binds_one = _field(levels, base + L_ACTIONS) == U64(1) and _field(levels, base + L_ACTION_AT + 1) == U64(BIND)
+        other_column, other_target = _field(levels, base + other), _field(levels, base + other + 2)
+        only_binds = _only_binds(levels, base)
         has_tests = first_test < last_test
+        flags, hidden = _field(levels, base + L_FLAGS), _field(levels, base + L_HIDDEN)
         if depth < last:
             inner_is_chain = _field(levels, base + LEVEL_SIZE + L_OP) == U64(CHAIN)
             entered = False
             while row != stop:
                 this = row
                 row = U64(load_u32(following, row)) if is_chain else row + U64(1)
-                if binds_one:
+                if flags != U64(0) and (U64(load_u8(flags, this)) & hidden) != U64(0):
+                    continue
+                if only_binds:
                     store_u32(registers, target, load_u32(source, this * source_arity + column))
+                    store_u32(registers, other_target, load_u32(source, this * source_arity + other_column))
                 elif not _accept(levels, base, this, registers):
                     continue
                 if has_tests and not _passes(tests, first_test, last_test, registers):
@@ -318,15 +382,26 @@ def run_pipeline(
             current[depth] = row
             depth += 1 if entered else -1
             continue
-        # The innermost level: this is where the time goes.
+        # The innermost level: this is where the time goes. Its one test is often whether a pair is in a bitmap.
+        t = first_test * TEST_SIZE
+        tests_a_bit = last_test == first_test + 1 and _tests_a_bit(tests, t)
+        bitmap, stride = _field(tests, t + T_TABLE), _field(tests, t + T_SHIFT)
+        bit_first, bit_second = _field(tests, t + T_KEY_AT), _field(tests, t + T_KEY_AT + 1)
         while row != stop:
             this = row
             row = U64(load_u32(following, row)) if is_chain else row + U64(1)
-            if binds_one:
+            if flags != U64(0) and (U64(load_u8(flags, this)) & hidden) != U64(0):
+                continue
+            if only_binds:
                 store_u32(registers, target, load_u32(source, this * source_arity + column))
+                store_u32(registers, other_target, load_u32(source, this * source_arity + other_column))
             elif not _accept(levels, base, this, registers):
                 continue
-            if has_tests and not _passes(tests, first_test, last_test, registers):
+            if tests_a_bit:
+                pair = U64(load_u32(registers, bit_first)) | (U64(load_u32(registers, bit_second)) << U64(32))
+                if not contains_bit(bitmap, stride, pair):
+                    continue
+            elif has_tests and not _passes(tests, first_test, last_test, registers):
                 continue
             if not inserts:
                 if size == limit:  # come back to this row when there is room

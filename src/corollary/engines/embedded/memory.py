@@ -58,6 +58,34 @@ store_u32 = _storer(types.uint32, ir.IntType(32))
 store_u64 = _storer(types.uint64, ir.IntType(64))
 
 
+def _compare_and_swap(context: Any, base: Any, index: Any, expected: Any, value: Any) -> Any:
+    """Writes a word if it is still the expected one; gives what was there, in one step that no other thread can divide."""
+
+    def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        pointer = builder.gep(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), [arguments[1]])
+        return builder.extract_value(builder.cmpxchg(pointer, arguments[2], arguments[3], "monotonic"), 0)
+
+    return types.uint64(types.uint64, types.uint64, types.uint64, types.uint64), generate
+
+
+def _updater(operation: str) -> Any:
+    """A word is changed and its old value given, in one step that no other thread can divide."""
+
+    def update(context: Any, base: Any, index: Any, value: Any) -> Any:
+        def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+            pointer = builder.gep(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), [arguments[1]])
+            return builder.atomic_rmw(operation, pointer, arguments[2], "monotonic")
+
+        return types.uint64(types.uint64, types.uint64, types.uint64), generate
+
+    return _intrinsic(update)
+
+
+swap_u64: Any = _intrinsic(_compare_and_swap)
+add_u64 = _updater("add")
+or_u64 = _updater("or")
+
+
 def _prefetch(context: Any, base: Any, index: Any) -> Any:
     """Asks for the cache line of a word that will be needed soon: a hash table is larger than any cache."""
 

@@ -36,17 +36,18 @@ class Ordering:
         self._ranks_texts = texts  # only programs that order texts pay for sorting them
         self._is_plain = True
         self._size = 0
+        self._revealed = universe.revealed
         self._kinds = np.empty(0, np.uint8)
         self._ranks = np.empty(0, np.float64)
 
     def arrays(self) -> tuple[Array, Array]:
         universe = self._universe
-        if universe.size != self._size:
-            if self._only_exact_numbers_are_new():
+        if universe.size != self._size or universe.revealed != self._revealed:
+            if universe.revealed == self._revealed and self._only_exact_numbers_are_new():
                 self._append_exact()
             else:
                 self._rebuild()
-            self._size = universe.size
+            self._size, self._revealed = universe.size, universe.revealed
         return self._kinds, self._ranks
 
     def _only_exact_numbers_are_new(self) -> bool:

@@ -37,7 +37,7 @@ class Pairs(Protocol):
 
 _FIRST_CAPACITY = 256
 _AHEAD = 32
-_GROWS_FOURFOLD = 1 << 24
+_GROWS_FOURFOLD = 1 << 21
 BITMAP_FROM = 50_000  # rows; fewer pairs are better off in a small hash table
 BITMAP_CODE_BITS = 14  # a bitmap of 32 MB at most, of which only the touched pages exist
 _NO_COUNTS = np.empty(0, np.uint32)
@@ -60,6 +60,8 @@ class Relation:
         self._pending: Pairs | None = None
         self._addressed_rows: Codes | None = None
         self._rows_address = 0
+        self._addressed_table: np.ndarray[Any, Any] | None = None
+        self._set_fields = np.zeros(5, np.int64)
         self._code_bits = code_bits
         self._bits = 0 if counted else _packed_bits(arity, code_bits)
         self._stride = 0
@@ -120,20 +122,7 @@ class Relation:
 
     def insert_with_counts(self, rows: Codes, counts: Counts, owner: str) -> None:
         """Adds distinct rows, each with its number of derivations by the owner."""
-        self.reserve(len(rows))
-        places = np.empty(len(rows), np.uint32)
-        self.size = int(
-            _find_or_insert(
-                np.ascontiguousarray(rows, np.uint32),
-                self.rows,
-                self.size,
-                self._table,
-                self.table_shift,
-                self.table_mask,
-                places,
-            )
-        )
-        self._hashed = self.size
+        places = self.place(rows)
         self.support_of(owner)[places] += counts
 
     def append_distinct(self, rows: Codes, owner: str | None = None) -> None:
@@ -181,21 +170,45 @@ class Relation:
             U64(self._bits),
         )
 
-    def delete(self, rows: Codes) -> int:
-        """Removes the rows that are there; gives their number. The others keep their order and get new numbers."""
-        gone = Relation(self.arity)
-        gone.insert(rows)
-        keep = ~gone.contains(self.facts)
-        removed = self.size - int(keep.sum())
-        if removed:
-            kept = self.facts[keep]
-            for counts in self._support.values():
-                counts[: len(kept)] = counts[: self.size][keep]
-                counts[len(kept) :] = 0
-            self.rows[: len(kept)] = kept
-            self.size = len(kept)
-            self._forget_structures()
-        return removed
+    def number_rows(self) -> None:
+        """Lets the set lead to the numbers of rows, which changing the support of a row needs."""
+        if not self.counted:
+            self.counted = True
+            self._bits = 0
+            self._hashed = 0
+            self._table = np.empty(0, np.uint64)
+
+    def place(self, rows: Codes) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The numbers of rows in a relation with numbered rows; new ones are added."""
+        if self.arity == 0:
+            self.size = max(self.size, min(1, len(rows)))
+            return np.zeros(min(1, len(rows)), np.int64)
+        self.reserve(len(rows))
+        places = np.empty(len(rows), np.int64)
+        new = np.ascontiguousarray(rows, np.uint32)
+        self.size = int(
+            _find_or_insert(new, self.rows, self.size, self._table, self.table_shift, self.table_mask, places)
+        )
+        self._hashed = self.size
+        return places
+
+    def locate(self, rows: Codes) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The numbers of rows in a relation with numbered rows, -1 for those that are not there."""
+        if self.arity == 0:
+            return np.full(min(1, len(rows)), 0 if self.size else -1, np.int64)
+        self.ensure_set()
+        places = np.empty(len(rows), np.int64)
+        wanted = np.ascontiguousarray(rows, np.uint32)
+        _find(wanted, self.rows, self._table, self.table_shift, self.table_mask, places)
+        return places
+
+    def keep(self, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+        """Removes all rows but the wanted ones, which keep their order and get new numbers."""
+        kept = self.facts[wanted]  # a copy: somebody may still look at the rows as they were
+        for owner, counts in self._support.items():
+            self._support[owner] = counts[: self.size][wanted] if len(kept) else np.zeros(1, np.uint32)
+        self.rows, self.size = kept, len(kept)
+        self._forget_structures()
 
     def _forget_structures(self) -> None:
         self._hashed = 0
@@ -325,8 +338,14 @@ class Relation:
         return self._rows_address
 
     @property
-    def table_address(self) -> int:
-        return address(self._table)
+    def set_fields(self) -> np.ndarray[Any, Any]:
+        """What a kernel needs of the set: addresses of table and rows, shift, mask, bits; made anew for another table."""
+        if self._table is not self._addressed_table:
+            self._addressed_table = self._table
+            numbers = (address(self._table), 0, int(self.table_shift), int(self.table_mask), self._bits)
+            self._set_fields = np.array(numbers, np.int64)
+        self._set_fields[1] = self.rows_address
+        return self._set_fields
 
 
 def _packed_bits(arity: int, code_bits: int) -> int:
@@ -396,6 +415,29 @@ def _find_or_insert(new: Any, rows: Any, size: int, table: Any, shift: Any, mask
             size += 1
         places[row] = found
     return size
+
+
+@njit(cache=True, nogil=True)
+def _find(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, places: Any) -> None:
+    """The numbers of the rows, or -1; for tables that hold numbers of rows."""
+    for row in range(wanted.shape[0]):
+        key = _row_key(wanted, row, U64(0))
+        slot = slot_of(key, shift)
+        tag = (key >> U64(32)) << U64(32)
+        places[row] = -1
+        while table[slot] != EMPTY:
+            entry = table[slot]
+            if (entry >> U64(32)) << U64(32) == tag:
+                other = np.int64(entry & U64(0xFFFFFFFF))
+                same = True
+                for column in range(rows.shape[1]):
+                    if rows[other, column] != wanted[row, column]:
+                        same = False
+                        break
+                if same:
+                    places[row] = other
+                    break
+            slot = (slot + U64(1)) & mask
 
 
 @njit(cache=True, nogil=True)

@@ -9,28 +9,33 @@ from typing import Any
 import numpy as np
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.embedded import join
+from corollary.engines.embedded import join, threads
 from corollary.engines.embedded.expressions import compute_column, first_error, holds_column
 from corollary.engines.embedded.memory import address
 from corollary.engines.embedded.pipeline import Pipeline, Rows
 from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.threads import Worker
 from corollary.language import print_term
 from corollary.planning import Absence, Access, Compare, Compute, Operation, RulePlan, Use
 from corollary.program import Constant, Term
 
 _CHUNK = 1 << 18
 _BUDGET = 20_000_000
+_SPARE = join.REGISTERS - 1  # no rule has that many variables
 
 
 @dataclass
 class Work:
     """What evaluation has cost so far; `check` is called now and then and may stop it by raising.
 
+    `rounds` are those of the hyper-node at work. More than one core may be used where that pays.
     An expression without a value discards its rule instance, or stops everything where errors are not discarded.
     """
 
     instances: int = 0
+    rounds: int = 0
     discards_errors: bool = True
+    cores: int = 1
     check: Callable[[], None] = field(default=lambda: None)
 
 
@@ -106,7 +111,7 @@ class PreparedPlan:
                 into.mark(self._owner, 0)
             return
         for _ in self._kernel(pipeline, into, self._plan.head_registers, inserts=True, limit=None):
-            into.reserve(max(into.size, join.BUFFER * 4))
+            into.reserve(join.BUFFER * 4)
 
     def _project(self) -> None:
         """Copies columns: no kernel is needed where nothing is looked up or tested."""
@@ -115,8 +120,12 @@ class PreparedPlan:
         into, universe = self._into, self._rows.universe
         low, high = self._rows.row_range(access.source, access.version)
         source = self._rows.relation(access.source).rows[low:high]
+        visibility = self._rows.visibility(access.source)
+        if visibility is not None:
+            flags, hidden = visibility
+            source = source[(flags[low:high] & hidden) == 0]
         places = {column.register: place for place, column in enumerate(access.columns) if column.use is Use.BIND}
-        heads = np.empty((high - low, into.arity), np.uint32)
+        heads = np.empty((len(source), into.arity), np.uint32)
         for place, register in enumerate(self._plan.head_registers):
             heads[:, place] = source[:, places[register]] if register in places else self._first_registers[register]
         self._work.instances += len(heads)
@@ -139,6 +148,8 @@ class PreparedPlan:
 
     def _bindings(self, pipeline: Pipeline, registers: tuple[int, ...]) -> Iterator[dict[int, Codes]]:
         """The bindings that a pipeline finds, as columns by register, in pieces."""
+        if not registers and self._owner is not None:
+            registers = (_SPARE,)  # bindings without a value count all the same
         buffer = Relation(max(1, len(registers)))
         buffer.make_room(_CHUNK)
         chosen = registers or (0,)
@@ -152,29 +163,36 @@ class PreparedPlan:
         self, pipeline: Pipeline, into: Relation, registers: tuple[int, ...], *, inserts: bool, limit: int | None
     ) -> Iterator[None]:
         """Runs a pipeline to its end; yields whenever the relation it fills has to be emptied or has to grow."""
-        state = np.zeros(8, np.int64)
-        values = self._first_registers.copy()
-        current, end = np.zeros(join.MAX_LEVELS, np.uint64), np.zeros(join.MAX_LEVELS, np.uint64)
-        keys = np.zeros(join.BUFFER, np.uint64)
-        waiting = np.zeros(join.BUFFER * max(1, into.arity), np.uint32)
-        head_registers = np.array(registers, np.int64)
-        counted = 0
-        while True:
+        if not pipeline.workers:
+            pipeline.workers.append(Worker(self._first_registers, registers, into.arity))
+        workers, instances = [pipeline.workers[0].start()], 0
+        # Where a set leads to the numbers of rows, a row has to be in its place before the set knows it.
+        may_share = self._work.cores > 1 and limit is None and not (inserts and into.bits == 0)
+        pieces: np.ndarray[Any, Any] | None = None
+        while workers:
             # The head first: it may grow the set that a test of the pipeline looks into.
             head = _head_fields(into, inserts, limit, self._owner)
             levels, tests, count = pipeline.encode()
-            state[join.S_SIZE] = into.size
-            status = join.run_pipeline(
-                levels, tests, head, head_registers, values, current, end, keys, waiting, state, count, _BUDGET
-            )
-            self._work.instances += int(state[join.S_INSTANCES]) - counted
-            counted = int(state[join.S_INSTANCES])
-            (into.note_inserted if inserts else into.note_appended)(int(state[join.S_SIZE]))
+            if pieces is None:
+                pieces = threads.pieces_of(levels)
+            starts = threads.give_areas(workers, head, into.size)
+            budget = threads.ALONE if may_share and instances < threads.ALONE else _BUDGET
+            threads.run_all(workers, levels, tests, pieces, count, budget)
+            instances += self._account(workers)
+            (into.note_inserted if inserts else into.note_appended)(threads.join_areas(workers, starts, into.rows))
             self._work.check()
-            if status == join.DONE:
-                return
-            if status == join.FULL:
+            is_full = any(worker.status == join.FULL for worker in workers)
+            workers = [worker for worker in workers if worker.status != join.DONE]
+            if may_share and len(workers) == 1 and instances >= threads.ALONE and threads.are_left(pieces, levels):
+                helpers = range(self._work.cores - 1)
+                workers += [Worker(self._first_registers, registers, into.arity) for _ in helpers]
+            if is_full:
                 yield
+
+    def _account(self, workers: list[Worker]) -> int:
+        instances = sum(worker.take_instances() for worker in workers)
+        self._work.instances += instances
+        return instances
 
     def _on_columns(self, position: int, columns: dict[int, Codes]) -> None:
         """Runs computations and comparisons on whole columns, then the rest of the plan."""
@@ -277,17 +295,15 @@ def _as_buffer(columns: dict[int, Codes]) -> Relation:
 
 
 def _head_fields(into: Relation, inserts: bool, limit: int | None, owner: str | None) -> np.ndarray[Any, Any]:
-    head = np.zeros(9, np.int64)
-    head[join.H_ROWS], head[join.H_ARITY] = into.rows_address, into.arity
-    head[join.H_INSERTS] = int(inserts)
+    head = np.zeros(join.HEAD_SIZE, np.int64)
     if inserts:
         into.ensure_set(into.size + join.BUFFER)
-        head[join.H_TABLE], head[join.H_SHIFT] = into.table_address, int(into.table_shift)
-        head[join.H_MASK], head[join.H_BITS] = int(into.table_mask), into.bits
+        head[: join.H_BITS + 1] = into.set_fields
         head[join.H_LIMIT] = into.room
         if owner is not None:
             head[join.H_COUNTS] = address(into.support_of(owner))
     else:
+        head[join.H_ROWS], head[join.H_BITS] = into.rows_address, 32
         head[join.H_LIMIT] = limit or len(into.rows)
-        head[join.H_BITS] = 32
+    head[join.H_ARITY], head[join.H_INSERTS] = into.arity, int(inserts)
     return head

@@ -10,7 +10,7 @@ from numba import njit
 U64 = np.uint64
 _FREE = np.uint32(0xFFFFFFFF)
 _INLINE_KINDS = 3  # kinds below this number keep their value in the word itself
-_TERM = 8  # kept in a Python dictionary, not in the table
+_TERM = 8  # from here on a constant is not in the table: it is found by other means
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 _MIX = U64(0xD6E8FEB86659FD93)
 
@@ -117,7 +117,7 @@ def rehash(kinds: Any, words: Any, lengths: Any, texts: Any, size: int, table: A
     mask = U64(len(table) - 1)
     for code in range(size):
         kind = kinds[code]
-        if kind == _TERM:
+        if kind >= _TERM:
             continue
         if kind < _INLINE_KINDS:
             slot = _hash_word(kind, words[code]) & mask
@@ -126,6 +126,24 @@ def rehash(kinds: Any, words: Any, lengths: Any, texts: Any, size: int, table: A
         while table[slot] != _FREE:
             slot = (slot + U64(1)) & mask
         table[slot] = code
+
+
+@njit(cache=True, nogil=True)
+def replace_codes(kinds: Any, words: Any, lengths: Any, texts: Any, table: Any, before: Any, after: Any) -> None:
+    """The constants of the codes `before` are found as `after` from now on."""
+    mask = U64(len(table) - 1)
+    for i in range(len(before)):
+        code = before[i]
+        kind = kinds[code]
+        if kind >= _TERM:
+            continue
+        if kind < _INLINE_KINDS:
+            slot = _hash_word(kind, words[code]) & mask
+        else:
+            slot = _hash_text(kind, texts, words[code], words[code] + lengths[code]) & mask
+        while table[slot] != code:
+            slot = (slot + U64(1)) & mask
+        table[slot] = after[i]
 
 
 @njit(cache=True, nogil=True)

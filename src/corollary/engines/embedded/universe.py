@@ -2,7 +2,8 @@
 
 Codes are numbers from 0 on, so that pairs pack into one word and indexes need no hashing. An integer that fits into 64 bits, a
 double and a boolean are kept inline; every other constant has its kind and its canonical text in one long array of bytes.
-Whole columns are encoded and decoded by kernels; no Python object is made for a cell on the way in.
+Whole columns are encoded and decoded by kernels; no Python object is made for a cell on the way in. An *opaque* constant is
+known by a number only, which the outside gave it: it is equal to itself, and has no value until somebody tells it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.term_table import encode_bytes, encode_words, gather, rehash
+from corollary.engines.embedded.term_table import encode_bytes, encode_words, gather, rehash, replace_codes
 from corollary.program import Constant, Iri, Literal, Structure, Value, canonical
 
 _FIRST = 1024
@@ -34,6 +35,11 @@ class Kind(IntEnum):
     LARGE_INTEGER = 6
     LITERAL = 7
     TERM = 8
+    OPAQUE = 9
+
+
+OPAQUE = "\0opaque"
+"""The name of the structure that stands for the value of an opaque constant."""
 
 
 class Universe:
@@ -49,6 +55,12 @@ class Universe:
         self._table = np.full(_FIRST * 2, 0xFFFFFFFF, np.uint32)
         self._terms: list[Value] = []
         self._term_codes: dict[object, int] = {}
+        self.revealed = 0  # how many opaque constants have got their values; who keeps values of codes looks at it
+
+    @property
+    def texts(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes of all texts, one after the other."""
+        return self._texts
 
     @property
     def code_bits(self) -> int:
@@ -133,6 +145,26 @@ class Universe:
             self._term_codes[key] = code
         return code
 
+    def add_opaque(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
+        """New codes for constants of which only these numbers are known; nobody looks for them by number here."""
+        self._reserve(len(numbers), 0)
+        codes = np.arange(self.size, self.size + len(numbers), dtype=np.uint32)
+        self.kinds[codes], self.words[codes], self.lengths[codes] = Kind.OPAQUE, numbers, 0
+        self.size += len(numbers)
+        return codes
+
+    def reveal(self, opaque: Codes, made: Codes) -> None:
+        """The opaque constants turn out to be those that have just got the last codes, which are free again afterwards."""
+        assert (np.sort(made) == np.arange(self.size - len(made), self.size)).all(), "only the last codes can move"
+        replace_codes(self.kinds, self.words, self.lengths, self._texts, self._table, made, opaque)
+        terms = self.kinds[made] == Kind.TERM
+        for word, code in zip(self.words[made[terms]].tolist(), opaque[terms].tolist(), strict=True):
+            self._term_codes[Constant(self._terms[word])] = code
+        for array in (self.kinds, self.words, self.lengths):
+            array[opaque] = array[made]
+        self.size -= len(made)
+        self.revealed += len(made)
+
     def _reserve(self, entries: int, text: int) -> None:
         wanted = self.size + entries
         if wanted > len(self.kinds):
@@ -159,6 +191,8 @@ class Universe:
                 return bool(word)
             case Kind.TERM:
                 return self._terms[word]
+            case Kind.OPAQUE:
+                return Structure(OPAQUE, (word,))
             case _:
                 text = self._texts[word : word + int(self.lengths[code])].tobytes().decode("utf-8", "surrogatepass")
                 return _from_text(kind, text)

@@ -1,0 +1,122 @@
+"""The interface of all backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from corollary.analysis import HyperNode, RuleGraph
+from corollary.program import Facts, InputDeclaration, Query
+from corollary.sources.options import ReadOptions
+from corollary.sources.rejects import Rejects
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.engine import NodeReport, RunReport
+    from corollary.results import Result
+    from corollary.transactions import MaintenanceReport
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The visible facts that a change brought and took, by predicate."""
+
+    inserted: Mapping[str, Result]
+    deleted: Mapping[str, Result]
+    report: MaintenanceReport
+
+
+@dataclass(frozen=True)
+class BackendOptions:
+    """What a user chose; `updates` is False where the run promises that nothing will change."""
+
+    base: Path
+    strict: bool
+    discards_errors: bool
+    updates: bool
+    without: frozenset[str]
+
+
+class Backend(Protocol):
+    """Holds the facts of a knowledge base. Its rules are given to it; names of predicates are full names here."""
+
+    arities: dict[str, int]
+    """The numbers of arguments known so far."""
+    defined: set[str]
+    """The predicates that got facts or a file, even an empty one."""
+    rejects: Rejects
+
+    # -- facts in ----------------------------------------------------------------------------------------------------
+
+    def insert(self, predicate: str, facts: Any) -> int: ...
+
+    def insert_written(self, facts: Facts) -> int:
+        """Facts of a program's text."""
+        ...
+
+    def load_file(self, predicate: str, path: Path, options: ReadOptions) -> int: ...
+
+    def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int: ...
+
+    def load_declared(self, declaration: InputDeclaration) -> None:
+        """The file of an `@input`, which is looked up beside the file that says so."""
+        ...
+
+    def load_triples(self, path: Path) -> int: ...
+
+    # -- deriving ----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there is an engine already; an empty program never needs one."""
+        ...
+
+    @property
+    def is_materialised(self) -> bool: ...
+
+    @property
+    def report(self) -> RunReport: ...
+
+    def materialise(self, check: Callable[[int], None], finished: Callable[[NodeReport], None]) -> None: ...
+
+    def replace_rules(self, graph: RuleGraph) -> None:
+        """Other rules, before anything was derived."""
+        ...
+
+    # -- changes -----------------------------------------------------------------------------------------------------
+
+    listener: Callable[[Difference], object]
+    """Is told of changes that `insert` and the loading of files make after everything was derived."""
+
+    def apply(
+        self,
+        deletes: Sequence[tuple[str, Any]],
+        inserts: Sequence[tuple[str, Any]],
+        graph: RuleGraph | None,
+        check: Callable[[int], None],
+    ) -> Difference:
+        """Changes explicit facts and rules together, or raises and changes nothing."""
+        ...
+
+    def strategy(self, node: HyperNode) -> str:
+        """How a hyper-node follows changes."""
+        ...
+
+    def no_facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result: ...
+
+    # -- facts out ---------------------------------------------------------------------------------------------------
+
+    def count(self, predicate: str) -> int: ...
+
+    def facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result: ...
+
+    def answers(self, query: Query, prefixes: Mapping[str, str]) -> Result: ...
+
+    def owners(self, predicate: str) -> dict[str, int]: ...
+
+    def write(self, result: Result, path: str, *, form: str | None, header: bool, predicate: str) -> None: ...
+
+    def close(self) -> None:
+        """Gives back what the backend holds outside of this process."""
+        ...

@@ -1,0 +1,139 @@
+"""The embedded engine behind a knowledge base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from corollary.analysis import HyperNode, RuleGraph
+from corollary.backends.backend import BackendOptions, Difference
+from corollary.program import Query
+from corollary.sources.loading import Loader
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
+    from corollary.engines.embedded.maintenance.maintainer import Outcome
+    from corollary.engines.embedded.relation import Codes
+    from corollary.results import Result
+
+# The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.
+
+
+class EmbeddedBackend(Loader):
+    """Loads like any loader, into an engine of its own."""
+
+    def __init__(self, graph: RuleGraph, options: BackendOptions) -> None:
+        super().__init__(lambda: self.engine, base=options.base, strict=options.strict)
+        self._graph = graph
+        self._options = options
+        self.listener: Callable[[Difference], object] = lambda difference: None
+
+    @cached_property
+    def engine(self) -> EmbeddedEngine:
+        from corollary.engines.embedded.engine import EmbeddedEngine
+
+        options = self._options
+        engine = EmbeddedEngine(
+            self._graph,
+            without=options.without,
+            discards_errors=options.discards_errors,
+            updates=options.updates,
+        )
+        engine.listener = lambda outcome: self.listener(self._difference(outcome))
+        return engine
+
+    @property
+    def is_started(self) -> bool:
+        return "engine" in self.__dict__
+
+    @property
+    def is_materialised(self) -> bool:
+        return self.engine.is_materialised
+
+    @property
+    def report(self) -> RunReport:
+        return self.engine.report
+
+    def materialise(self, check: Callable[[int], None], finished: Callable[[NodeReport], None]) -> None:
+        self.engine.materialise(check=check, finished=finished)
+
+    def replace_rules(self, graph: RuleGraph) -> None:
+        self._graph = graph
+        if self.is_started:
+            self.engine.replace_rules(graph)
+
+    def apply(
+        self,
+        deletes: Sequence[tuple[str, Any]],
+        inserts: Sequence[tuple[str, Any]],
+        graph: RuleGraph | None,
+        check: Callable[[int], None],
+    ) -> Difference:
+        from corollary.engines.embedded.maintenance.maintainer import FactChange
+
+        change = FactChange(self._encoded(deletes), self._encoded(inserts))
+        outcome = self.engine.apply(change, graph, check)
+        for predicate, rows in change.insert.items():
+            self.defined.add(predicate)
+            self.arities.setdefault(predicate, rows.shape[1])
+        self._graph = graph or self._graph
+        return self._difference(outcome)
+
+    def _encoded(self, facts: Sequence[tuple[str, Any]]) -> dict[str, Codes]:
+        """Distinct rows by predicate."""
+        import numpy as np
+
+        found: dict[str, list[Codes]] = {}
+        for predicate, rows in facts:
+            found.setdefault(predicate, []).append(self.encoded(predicate, rows))
+        return {predicate: np.concatenate(parts) for predicate, parts in found.items() if sum(map(len, parts))}
+
+    def _difference(self, outcome: Outcome) -> Difference:
+        from corollary.transactions import MaintenanceReport
+
+        report = MaintenanceReport(
+            tuple(outcome.steps), outcome.seconds, outcome.explicit_inserted, outcome.explicit_deleted
+        )
+        inserted = {name: self._result(rows) for name, rows in outcome.inserted.items()}
+        return Difference(inserted, {name: self._result(rows) for name, rows in outcome.deleted.items()}, report)
+
+    def strategy(self, node: HyperNode) -> str:
+        if not self._options.updates:
+            return "recompute"
+        return "delete and rederive" if self._graph.is_recursive(node) else "counting"
+
+    def count(self, predicate: str) -> int:
+        return self.engine.count(predicate)
+
+    def facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result:
+        rows = self.engine.facts(predicate)
+        return self._result(rows, prefixes) if rows is not None else self.no_facts(predicate, prefixes)
+
+    def no_facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result:
+        import numpy as np
+
+        return self._result(np.empty((0, self.arities.get(predicate, 0)), np.uint32), prefixes)
+
+    def _result(self, rows: Codes, prefixes: Mapping[str, str] | None = None) -> Result:
+        from corollary.results import Result
+
+        names = [f"a{position}" for position in range(1, rows.shape[1] + 1)]
+        return Result(self.engine.universe, rows, names, prefixes)
+
+    def answers(self, query: Query, prefixes: Mapping[str, str]) -> Result:
+        from corollary.results import Result
+
+        names = [variable.name for variable in query.variables]
+        return Result(self.engine.universe, self.engine.answers(query), names, prefixes)
+
+    def owners(self, predicate: str) -> dict[str, int]:
+        return self.engine.owners(predicate)
+
+    def write(self, result: Result, path: str, *, form: str | None, header: bool, predicate: str) -> None:
+        from corollary.sources.write import write_result
+
+        write_result(result, path, form=form, header=header, predicate=predicate)
+
+    def close(self) -> None:
+        """Nothing is held outside of this process."""

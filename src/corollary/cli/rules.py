@@ -1,0 +1,29 @@
+"""`corollary rules`: the rules of a program with what they are part of and what they derive."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from corollary.cli.options import Data, Facts, FactsHeader, Programs, Rdf, open_knowledge_base
+from corollary.cli.output import read_sources, table_lines, terminal
+from corollary.cli.run import derive
+
+
+def rules(
+    files: Programs,
+    facts: Facts = None,
+    facts_header: FactsHeader = False,
+    rdf: Rdf = None,
+    text: Annotated[bool, typer.Option("--text/--no-text", help="Show the text of each rule.")] = True,
+) -> None:
+    """List the rules: their hyper-node, its module, how it follows changes, and how many facts it derives."""
+    kb = open_knowledge_base(read_sources(files), Data(facts, facts_header, rdf or ()))
+    derive(kb)
+    header = ["rule", "hyper-node", "module", "maintained by", "derives", *(["text"] if text else [])]
+    rows = [
+        [rule.name, rule.hyper_node, rule.module, rule.strategy, f"{rule.derived:,}", *([rule.text] if text else [])]
+        for rule in kb.rules()
+    ]
+    terminal().print("\n".join(table_lines(header, rows)), markup=False)

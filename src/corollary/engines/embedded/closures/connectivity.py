@@ -1,0 +1,189 @@
+"""Connected components of an undirected graph that changes: kernels of the symmetric-transitive closure."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.closures.lists import Array, Lists, kernel_part, owner_of, value_of
+
+LABEL, NEXT, FIRST, SIZE = range(4)  # of nodes: label, next member; of labels: a member, their number (0: unused)
+FIELDS = 4
+MARK, AHEAD, BEHIND, ORIGIN, TOUCHED = range(5)
+LANES = 5
+EPOCH, TOUCHED_COUNT, FREE = range(3)
+COUNTERS = 3
+
+
+class Parts(NamedTuple):
+    """Labels and members of components; ORIGIN of a node is its label before the update where it has been given another."""
+
+    fields: Array
+    lanes: Array
+    counters: Array
+    free: Array  # unused labels
+
+
+@kernel_part
+def _relabel(parts: Parts, node: Any, label: Any) -> None:
+    if parts.lanes[ORIGIN, node] < 0:
+        parts.lanes[ORIGIN, node] = parts.fields[LABEL, node]
+        parts.lanes[TOUCHED, parts.counters[TOUCHED_COUNT]] = node
+        parts.counters[TOUCHED_COUNT] += 1
+    parts.fields[LABEL, node] = label
+
+
+@njit(cache=True, nogil=True)
+def separate(out: Lists, back: Lists, parts: Parts, gone: Any) -> None:
+    """For each edge that has gone: where its ends are no longer connected, the smaller side gets a label of its own.
+
+    The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges.
+    """
+    fields, mark = parts.fields, parts.lanes[MARK]
+    for i in range(len(gone)):
+        u, v = owner_of(gone[i]), value_of(gone[i])
+        if u == v or fields[LABEL, u] != fields[LABEL, v]:
+            continue
+        parts.counters[EPOCH] += 2
+        epoch = parts.counters[EPOCH]
+        ends = np.array([1, 1])
+        places = np.array([0, 0])
+        effort = np.array([0, 0])
+        queues = (parts.lanes[AHEAD], parts.lanes[BEHIND])
+        queues[0][0], queues[1][0] = u, v
+        mark[u], mark[v] = epoch, epoch + 1
+        met = False
+        while not met and places[0] < ends[0] and places[1] < ends[1]:
+            side = 0 if effort[0] <= effort[1] else 1
+            queue = queues[side]
+            node = queue[places[side]]
+            places[side] += 1
+            for lists in (out, back):
+                for place in range(lists.start[node], lists.start[node] + lists.length[node]):
+                    other = lists.pool[place]
+                    effort[side] += 1
+                    if mark[other] == epoch + 1 - side:
+                        met = True
+                        break
+                    if mark[other] != epoch + side:
+                        mark[other] = epoch + side
+                        queue[ends[side]] = other
+                        ends[side] += 1
+                if met:
+                    break
+        if not met:
+            side = 0 if places[0] == ends[0] else 1
+            _split_off(parts, queues[side][: ends[side]])
+
+
+@kernel_part
+def _split_off(parts: Parts, nodes: Any) -> None:
+    """The nodes, whole components of the graph, get a label of their own."""
+    fields = parts.fields
+    old = fields[LABEL, nodes[0]]
+    parts.counters[FREE] -= 1
+    label = parts.free[parts.counters[FREE]]
+    for node in nodes:
+        _relabel(parts, node, label)
+    # The circle of the old label keeps the others: it is walked once, which lost pairs pay for.
+    first, kept = fields[FIRST, old], np.int64(-1)
+    node = first
+    for _ in range(fields[SIZE, old]):
+        following = fields[NEXT, node]
+        if fields[LABEL, node] == old:
+            if kept < 0:
+                fields[NEXT, node] = node
+            else:
+                fields[NEXT, node] = fields[NEXT, kept]
+                fields[NEXT, kept] = node
+            kept = node
+        node = following
+    fields[FIRST, old] = kept
+    fields[SIZE, old] -= len(nodes)
+    for i in range(len(nodes)):
+        fields[NEXT, nodes[i]] = nodes[(i + 1) % len(nodes)]
+    fields[FIRST, label] = nodes[0]
+    fields[SIZE, label] = len(nodes)
+
+
+@njit(cache=True, nogil=True)
+def unite(parts: Parts, new: Any) -> None:
+    """The ends of each new edge get one label, that of the larger side."""
+    fields = parts.fields
+    for i in range(len(new)):
+        a, b = fields[LABEL, owner_of(new[i])], fields[LABEL, value_of(new[i])]
+        if a == b:
+            continue
+        if fields[SIZE, a] < fields[SIZE, b]:
+            a, b = b, a
+        node = fields[FIRST, b]
+        for _ in range(fields[SIZE, b]):
+            _relabel(parts, node, a)
+            node = fields[NEXT, node]
+        first = fields[FIRST, a]
+        after = fields[NEXT, first]
+        fields[NEXT, first] = fields[NEXT, node]
+        fields[NEXT, node] = after
+        fields[SIZE, a] += fields[SIZE, b]
+        fields[SIZE, b] = 0
+        parts.free[parts.counters[FREE]] = b
+        parts.counters[FREE] += 1
+
+
+@njit(cache=True, nogil=True)
+def gather(parts: Parts) -> Any:
+    """All members, with their labels before and after, of the components that an update has touched; ends the update."""
+    fields, lanes, counters = parts.fields, parts.lanes, parts.counters
+    counters[EPOCH] += 2
+    epoch = counters[EPOCH]
+    labels = np.empty(2 * counters[TOUCHED_COUNT], np.int64)
+    count, total = 0, 0
+    for i in range(counters[TOUCHED_COUNT]):
+        node = lanes[TOUCHED, i]
+        for label in (fields[LABEL, node], lanes[ORIGIN, node]):
+            # Labels and nodes have numbers from one range, and marks of an epoch are not needed beyond it.
+            if lanes[MARK, label] != epoch and fields[SIZE, label] > 0:
+                lanes[MARK, label] = epoch
+                labels[count] = label
+                count += 1
+                total += fields[SIZE, label]
+    nodes, old, new = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    at = 0
+    for label in labels[:count]:
+        node = fields[FIRST, label]
+        for _ in range(fields[SIZE, label]):
+            nodes[at] = node
+            old[at] = lanes[ORIGIN, node] if lanes[ORIGIN, node] >= 0 else label
+            new[at] = label
+            at += 1
+            node = fields[NEXT, node]
+    for i in range(counters[TOUCHED_COUNT]):
+        lanes[ORIGIN, lanes[TOUCHED, i]] = -1
+    counters[TOUCHED_COUNT] = 0
+    return nodes, old, new
+
+
+@njit(cache=True, nogil=True)
+def emit_across(group: Any, part: Any, codes: Any, rows: Any) -> int:
+    """Writes the pairs of codes of one group and different parts; both ascend, the group first. Gives their number."""
+    at, start = 0, 0
+    while start < len(group):
+        end = start
+        while end < len(group) and group[end] == group[start]:
+            end += 1
+        first = start
+        while first < end:
+            last = first
+            while last < end and part[last] == part[first]:
+                last += 1
+            for i in range(first, last):
+                for j in range(start, end):
+                    if j < first or j >= last:
+                        rows[at, 0] = codes[i]
+                        rows[at, 1] = codes[j]
+                        at += 1
+            first = last
+        start = end
+    return at

@@ -1,0 +1,1 @@
+"""Keeping what was derived exact while facts and rules change."""

@@ -1,0 +1,189 @@
+"""A relation inside a transaction: who supports each row, and which rows the transaction hides or brings.
+
+Nothing is moved or removed while a transaction runs. A fact that goes is hidden, a new one is appended, and the flags of a row
+tell both versions apart: rules can look at the facts before the transaction and at those after it in the same relation.
+Giving up a transaction puts flags and counts back; committing it makes the version after it the only one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from corollary.engines.embedded.relation import Codes, Relation
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
+GONE = 1  # the fact is not visible after the transaction
+UNBORN = 2  # the fact was not visible before it
+OVERDELETED = 4  # a deletion that is under way has taken the fact back for now
+
+BEFORE, AFTER = UNBORN, GONE  # the rows with this flag are not part of the version
+
+_NOBODY = np.empty(0, np.int64)
+_COMPACT_FROM = 1000
+
+
+class MaintainedRelation:
+    """`relation` with the flags of its rows; a fact is visible while some owner supports it."""
+
+    def __init__(self, relation: Relation, owner: str) -> None:
+        """All rows are visible; where nobody is known to support them, `owner` does."""
+        self.relation = relation
+        relation.number_rows()
+        if not relation.owners:
+            relation.mark(owner, 0)
+        self.flags = np.zeros(max(1, len(relation.rows)), np.uint8)
+        self.hidden = 0
+        self._touched: list[Numbers] = []
+        self._counts_before: list[tuple[str, Numbers, np.ndarray[Any, Any]]] = []
+        self.lost: list[Numbers] = []  # rows that an owner has stopped to support in this transaction
+        self.gained: list[Numbers] = []  # rows that an owner has begun to support
+
+    # -- facts -------------------------------------------------------------------------------------------------------
+
+    @property
+    def arity(self) -> int:
+        return self.relation.arity
+
+    def facts(self) -> Codes:
+        """The visible facts, between transactions."""
+        if not self.arity:
+            return np.empty((self.visible_count, 0), np.uint32)
+        return self.relation.facts[self.flags[: self.relation.size] == 0] if self.hidden else self.relation.facts
+
+    @property
+    def visible_count(self) -> int:
+        return self.relation.size - self.hidden
+
+    def is_visible(self, version: int) -> bool:
+        """Whether a predicate without arguments holds in that version."""
+        return self.relation.size > 0 and not self.flags[0] & version
+
+    def place(self, facts: Codes) -> Numbers:
+        """The numbers of distinct facts; those that were never there get one and stay hidden until somebody supports them."""
+        before = self.relation.size
+        numbers = self.relation.place(facts)
+        if self.relation.size > before:
+            if len(self.flags) < len(self.relation.rows):
+                grown = np.zeros(len(self.relation.rows), np.uint8)
+                grown[: len(self.flags)] = self.flags
+                self.flags = grown
+            self.flags[before : self.relation.size] = GONE | UNBORN
+            self.hidden += self.relation.size - before
+        return numbers
+
+    def locate(self, facts: Codes) -> Numbers:
+        """The numbers of those facts that were ever there."""
+        numbers = self.relation.locate(facts)
+        return numbers[numbers >= 0]
+
+    def rows(self, numbers: Numbers) -> Codes:
+        return self.relation.rows[numbers] if self.arity else np.empty((len(numbers), 0), np.uint32)
+
+    # -- support -----------------------------------------------------------------------------------------------------
+
+    def support(self, owner: str, numbers: Numbers) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return self.relation.support_of(owner)[numbers].astype(np.int64)
+
+    def external_support(self, owner: str, numbers: Numbers) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """How often others than the owner support the rows."""
+        total = np.zeros(len(numbers), np.int64)
+        for other in self.relation.owners:
+            if other != owner:
+                total += self.relation.support_of(other)[numbers]
+        return total
+
+    def change_support(self, owner: str, numbers: Numbers, change: np.ndarray[Any, Any] | int) -> Numbers:
+        """Adds to the support of distinct rows; gives the rows that are not visible any more because of it."""
+        if not len(numbers):
+            return _NOBODY
+        counts = self.relation.support_of(owner)
+        before = counts[numbers].astype(np.int64)
+        after = before + change
+        assert (after >= 0).all(), f"support of {owner} below zero"
+        self._counts_before.append((owner, numbers, before))
+        counts[numbers] = after
+        self.lost.append(numbers[(before > 0) & (after == 0)])
+        self.gained.append(numbers[(before == 0) & (after > 0)])
+        was_hidden = (self.flags[numbers] & GONE) != 0
+        is_hidden = (after == 0) & (self.external_support(owner, numbers) == 0)
+        changed = numbers[was_hidden != is_hidden]
+        self.flags[changed] ^= GONE
+        self.hidden += int(is_hidden.sum()) - int(was_hidden.sum())
+        self._touched.append(changed)
+        return numbers[~was_hidden & is_hidden]
+
+    def withdraw(self, owner: str) -> None:
+        """The owner supports nothing any more."""
+        if owner in self.relation.owners:
+            counts = self.relation.support_of(owner)[: self.relation.size]
+            numbers = np.flatnonzero(counts)
+            self.change_support(owner, numbers, -counts[numbers].astype(np.int64))
+
+    def transfer(self, owner: str, successor: str) -> None:
+        """What one owner supports, however often, another one does from now on."""
+        if owner != successor and owner in self.relation.owners:
+            numbers = np.flatnonzero(self.relation.support_of(owner)[: self.relation.size])
+            self.change_support(successor, numbers[self.support(successor, numbers) == 0], 1)
+            self.change_support(owner, numbers, -self.support(owner, numbers))
+
+    # -- transactions ------------------------------------------------------------------------------------------------
+
+    @property
+    def is_touched(self) -> bool:
+        return any(len(numbers) for numbers in self._touched)
+
+    def touched(self) -> Numbers:
+        """The rows whose visibility changed at some time in this transaction."""
+        return _union(self._touched)
+
+    def lost_rows(self) -> Numbers:
+        return _union(self.lost)
+
+    def gained_rows(self) -> Numbers:
+        return _union(self.gained)
+
+    def difference(self) -> tuple[Codes, Codes]:
+        """The facts that were visible and are not, and those that are and were not."""
+        touched = self.touched()
+        versions = self.flags[touched] & (GONE | UNBORN)
+        return self.rows(touched[versions == GONE]), self.rows(touched[versions == UNBORN])
+
+    def commit(self) -> None:
+        touched = self.touched()
+        self.flags[touched] = np.where(self.flags[touched] & GONE, GONE | UNBORN, 0)
+        self._forget()
+        if self.hidden > _COMPACT_FROM and self.hidden * 2 > self.relation.size:
+            self.compact()
+
+    def roll_back(self) -> None:
+        for owner, numbers, counts in reversed(self._counts_before):
+            self.relation.support_of(owner)[numbers] = counts
+        touched = self.touched()
+        before = self.flags[touched] & GONE
+        self.flags[touched] = np.where(self.flags[touched] & UNBORN, GONE | UNBORN, 0)
+        self.hidden += int(((self.flags[touched] & GONE) != 0).sum()) - int((before != 0).sum())
+        self._forget()
+
+    def _forget(self) -> None:
+        self._touched.clear()
+        self._counts_before.clear()
+        self.lost.clear()
+        self.gained.clear()
+
+    def compact(self) -> None:
+        """Removes the hidden rows. When they are more than the others, a deletion pays for moving one fact on the average."""
+        if self.arity:
+            self.relation.keep(self.flags[: self.relation.size] == 0)
+            self.flags = np.zeros(max(1, len(self.relation.rows)), np.uint8)
+        else:
+            self.relation.size = self.visible_count
+        self.hidden = 0
+
+
+def _union(parts: list[Numbers]) -> Numbers:
+    if not parts:
+        return _NOBODY
+    return np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]

@@ -1,0 +1,82 @@
+"""Which strategy runs a hyper-node: the cheapest that is correct for it, with the reason as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from corollary.engines.spark.closures import Closure
+from corollary.engines.spark.decomposable import Decomposable
+from corollary.engines.spark.jobs import NodeJob
+from corollary.engines.spark.relations import FrameStore
+from corollary.engines.spark.single_task import SingleTask
+from corollary.engines.spark.task_inputs import rows_of
+
+if TYPE_CHECKING:
+    from corollary.engines.spark.context import Context
+
+SINGLE_TASK, DECOMPOSABLE, CLOSURE, ROUNDS = SingleTask.name, Decomposable.name, Closure.name, "rounds"
+STRATEGIES = (SINGLE_TASK, DECOMPOSABLE, CLOSURE, ROUNDS)
+
+CLOSURE_FROM = 50_000
+"""With so many edges a closure is dealt out to tasks at once; one of fewer edges is tried in a single task first."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    strategy: str
+    reason: str
+
+
+def choose(job: NodeJob, store: FrameStore, context: Context, tried: Collection[str] = ()) -> Choice:
+    """The strategy for a hyper-node whose inputs are all there; those in `tried` have given up on it."""
+    forced = context.settings.strategy
+    if forced is not None and forced not in tried:
+        refused = _why_not(forced, job, store, context)
+        if refused is None:
+            return Choice(forced, "it was asked for")
+        chosen = _cheapest(job, store, context, {*tried, forced})
+        return Choice(chosen.strategy, f"{forced} was asked for, but {refused}; {chosen.reason}")
+    return _cheapest(job, store, context, tried)
+
+
+def _cheapest(job: NodeJob, store: FrameStore, context: Context, tried: Collection[str]) -> Choice:
+    rows, most = rows_of(job.relations, store), context.settings.single_task_facts
+    closes = CLOSURE not in tried and Closure().why_not(job, store, context) is None
+    if SINGLE_TASK not in tried and rows <= most and not (closes and is_large_closure(job, store, context)):
+        return Choice(SINGLE_TASK, f"{rows:,} input facts fit into one task")
+    if closes:
+        return Choice(CLOSURE, f"it is a {job.modules[0].name} closure over {rows:,} facts")
+    if DECOMPOSABLE not in tried:
+        refused = Decomposable().why_not(job, store, context)
+        if refused is None and job.decomposition is not None:
+            pivots = ", ".join(f"argument {place + 1} of {name}" for name, place in job.decomposition.pivots.items())
+            return Choice(DECOMPOSABLE, f"its rules hand on {pivots}")
+    return Choice(ROUNDS, f"{rows:,} input facts" if rows > most else "no other strategy is left")
+
+
+def shares_a_task(job: NodeJob, relations: Iterable[str], store: FrameStore, context: Context) -> bool:
+    """Whether a hyper-node may run in a single task together with others, which need these relations in all."""
+    forced = context.settings.strategy
+    if forced == SINGLE_TASK:
+        return True
+    if forced is not None and _why_not(forced, job, store, context) is None:
+        return False
+    small = rows_of(relations, store) <= context.settings.single_task_facts
+    return small and not is_large_closure(job, store, context)
+
+
+def is_large_closure(job: NodeJob, store: FrameStore, context: Context) -> bool:
+    """Whether a hyper-node is a closure over so many facts that one task would take longer than several."""
+    if context.partitions < 2 or len(job.modules) != 1 or job.modules[0].predicate is None:
+        return False
+    return rows_of(job.relations, store) >= CLOSURE_FROM
+
+
+def _why_not(strategy: str, job: NodeJob, store: FrameStore, context: Context) -> str | None:
+    if strategy == CLOSURE:
+        return Closure().why_not(job, store, context)
+    if strategy == DECOMPOSABLE:
+        return Decomposable().why_not(job, store, context)
+    return None if strategy in STRATEGIES else f"there is no strategy '{strategy}'"

@@ -1,0 +1,71 @@
+"""What every stage and every strategy on Spark is given: the session, where to keep things, the universe, the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from corollary.engines.spark.ids import HASH_BITS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from corollary.engines.spark.universe import SparkUniverse
+    from corollary.engines.spark.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """What a user may change about the Spark engine; the defaults are for machines of a few gigabytes."""
+
+    single_task_facts: int = 4_000_000
+    """A hyper-node whose inputs have no more facts than this is tried in one task."""
+    task_fact_cap: int = 50_000_000
+    """A task that has derived more facts than this stops and hands its state over to rounds."""
+    task_memory: int = 4 << 30
+    """Bytes that the kernels of one task may hold before it stops in the same way."""
+    fold_every: int = 10
+    """Rounds after which the full relation is written as one again: a plan that grows makes every round slower."""
+    partitions: int | None = None
+    """Partitions of shuffles; None: as many as the cluster runs tasks at once."""
+    strategy: str | None = None
+    """The strategy that every hyper-node must use, for tests; None: the cheapest."""
+    hash_bits: int = HASH_BITS
+    """Bits of the hashes in ids; tests narrow them to see collisions."""
+    workspace: str | None = None
+    """The directory for tables and checkpoints, which on a cluster all its machines share."""
+
+
+def _never_stops() -> None:
+    return None
+
+
+def _tells_nobody(event: object) -> None:
+    return None
+
+
+@dataclass
+class Context:
+    """Belongs to one knowledge base."""
+
+    spark: SparkSession
+    workspace: Workspace
+    universe: SparkUniverse
+    settings: SparkSettings = field(default_factory=SparkSettings)
+    check: Callable[[], None] = _never_stops
+    """Raises where the run shall stop: a limit, an interrupt."""
+    report: Callable[[object], None] = _tells_nobody
+    """Takes what stages and strategies tell about themselves."""
+
+    @property
+    def partitions(self) -> int:
+        return self.settings.partitions or default_parallelism(self.spark)
+
+
+def default_parallelism(spark: SparkSession) -> int:
+    """How many tasks run at once; Spark Connect doesn't say, and its shuffle partitions have to do."""
+    try:
+        return spark.sparkContext.defaultParallelism
+    except Exception:  # Spark Connect raises errors of its own for what it does not have
+        return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)

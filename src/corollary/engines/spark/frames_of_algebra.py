@@ -1,0 +1,291 @@
+"""Relational algebra as data frames over ids (paper 001, section 2.4), which Catalyst then optimises.
+
+A column of variables is named `v0, v1 …`, a column of a relation `c0, c1 …`: no text of a program reaches Spark's parser. Rows
+without columns, which Spark cannot keep, have one column `u`. Expressions are text because one call to Java is quicker than many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from corollary.engines.spark.aggregates import FinishStage, native_aggregates
+from corollary.engines.spark.classes import Classes, ScanClasses
+from corollary.engines.spark.ids import CollisionTable, id_of
+from corollary.engines.spark.profiles import HASHED
+from corollary.engines.spark.relations import column_names
+from corollary.engines.spark.values import MINTED, MINTED_SCHEMA, GroupStage, ValueStage, form_columns
+from corollary.planning import Compare, Compute
+from corollary.planning.algebra import (
+    Aggregate,
+    Algebra,
+    AntiJoin,
+    Extend,
+    Filter,
+    Join,
+    Project,
+    Scan,
+    Select,
+    Union,
+    Unit,
+)
+from corollary.program import Constant, Term, Variable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation, SparkSession
+
+Stage: TypeAlias = ValueStage | GroupStage | FinishStage
+
+EMPTY = "u"
+"""The one column of rows that have none."""
+
+
+@dataclass(frozen=True)
+class Minting:
+    """A stage that may have made constants: its output, and what tells after a job how many batches did."""
+
+    df: DataFrame
+    observation: Observation
+
+    @property
+    def happened(self) -> bool:
+        return bool(self.observation.get.get("batches", 1))
+
+    def terms(self) -> DataFrame:
+        """The universe rows of the new constants, with repetitions."""
+        return self.df.selectExpr(f"inline({MINTED})")
+
+
+class UniverseOfJob(Protocol):
+    """What translation needs of the universe."""
+
+    @property
+    def collisions(self) -> CollisionTable: ...
+
+    def forms(self) -> DataFrame:
+        """All that is known now: columns `id`, `common`, `canonical`, `datatype`."""
+        ...
+
+    def settle(self, df: DataFrame, minting: list[Minting]) -> DataFrame:
+        """The same rows after their constants became known, which is a job of its own."""
+        ...
+
+
+class Translator:
+    """Makes the data frames of one round; `minting` has the stages among them that may make constants.
+
+    `scans` gives the rows of a relation (columns `c0 …`), `classes` what its columns may hold.
+    """
+
+    def __init__(
+        self, spark: SparkSession, scans: Callable[[Scan], DataFrame], classes: ScanClasses,
+        universe: UniverseOfJob, partitions: int, *, discards_errors: bool = True,
+    ) -> None:  # fmt: skip
+        self._spark = spark
+        self._scans = scans
+        self._classes = Classes(classes)
+        self._universe = universe
+        self._collisions = universe.collisions
+        self._partitions = partitions
+        self._discards_errors = discards_errors
+        self._rule = ""
+        self._names: dict[str, str] = {}
+        self.minting: list[Minting] = []
+
+    def rows(self, node: Algebra) -> DataFrame:
+        """The rows of an algebra, with repetitions where it doesn't forbid them."""
+        match node:
+            case Unit():
+                return self._spark.range(1).selectExpr(f"0L AS {EMPTY}")
+            case Scan():
+                return self._scans(node)
+            case Select():
+                return self.rows(node.input).where(
+                    " AND ".join(self._equality(node, *pair) for pair in node.equalities)
+                )
+            case Project():
+                return self._project(node)
+            case Join():
+                return self._join(node)
+            case AntiJoin():
+                return self._anti_join(node)
+            case Filter() | Extend():
+                return self._values(node)
+            case Aggregate():
+                return self._aggregate(node)
+            case Union():
+                return reduce(lambda left, right: left.union(right), map(self.rows, node.inputs))
+
+    def column(self, name: str) -> str:
+        """The column of a data frame that holds a variable or an argument."""
+        if name.startswith("$"):
+            return f"c{name[1:]}"
+        return self._names.setdefault(name, f"v{len(self._names)}")
+
+    def constant(self, constant: Constant) -> str:
+        return literal(id_of(constant.value, self._collisions))
+
+    # -- rows and columns --------------------------------------------------------------------------------------------
+
+    def _equality(self, node: Select, name: str, other: str | Constant) -> str:
+        right = self.constant(other) if isinstance(other, Constant) else self.column(other)
+        return f"{self.column(name)} = {right}"
+
+    def _project(self, node: Project) -> DataFrame:
+        df = self.rows(node.input)
+        outputs = [
+            f"{self.constant(source) if isinstance(source, Constant) else self.column(source)} AS {self.column(name)}"
+            for name, source in node.outputs
+        ]
+        df = df.selectExpr(*(outputs or [f"0L AS {EMPTY}"]))
+        return df.distinct() if node.distinct else df
+
+    def head(self, rule: str, node: Project) -> DataFrame:
+        """The rows of a rule's head as a frame has them."""
+        self._rule = rule
+        df = self.rows(node)
+        return df if node.columns else df.withColumnRenamed(EMPTY, column_names(0)[0])
+
+    def _columns(self, node: Algebra) -> list[str]:
+        return [self.column(name) for name in node.columns] or [EMPTY]
+
+    def _join(self, node: Join) -> DataFrame:
+        left, right = self.rows(node.left), self.rows(node.right)
+        if node.on:
+            return left.join(right, [self.column(name) for name in node.on], "left_semi" if node.semi else "inner")
+        if node.semi or not node.right.columns:
+            return self._where_any(left, self._columns(node.left), right, "n > 0")
+        if not node.left.columns:
+            return self._where_any(right, self._columns(node.right), left, "n > 0")
+        return left.crossJoin(right)
+
+    def _anti_join(self, node: AntiJoin) -> DataFrame:
+        left, right = self.rows(node.left), self.rows(node.right)
+        if node.on:
+            return left.join(right, [self.column(name) for name in node.on], "left_anti")
+        return self._where_any(left, self._columns(node.left), right, "n = 0")
+
+    @staticmethod
+    def _where_any(df: DataFrame, columns: list[str], other: DataFrame, condition: str) -> DataFrame:
+        """All rows or none, as the number of rows in another data frame says."""
+        return df.crossJoin(other.selectExpr("count(1) AS n").where(condition)).select(*columns)
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def _values(self, node: Filter | Extend) -> DataFrame:
+        """A chain of computations and comparisons: inside Spark while ids suffice, what follows in one stage of tasks."""
+        chain: list[Filter | Extend] = []
+        below: Algebra = node
+        while isinstance(below, (Filter, Extend)):
+            chain.append(below)
+            below = below.input
+        chain.reverse()
+        before = len(self.minting)
+        df = self.rows(below)
+        for place, one in enumerate(chain):
+            inside = self._inside_spark(df, one)
+            if inside is None:
+                return self._in_tasks(df, chain[place:], chain[place].input, before)
+            df = inside
+        return df
+
+    def _inside_spark(self, df: DataFrame, node: Filter | Extend) -> DataFrame | None:
+        if isinstance(node, Filter):
+            if not self._classes.decides_by_ids(node.compare, node.input):
+                return None
+            operator = {"!=": "<>"}.get(node.compare.operator, node.compare.operator)
+            holds = f"{self._side(node.compare.left)} {operator} {self._side(node.compare.right)}"
+            return df.where(f"NOT ({holds})" if node.compare.negated else holds)
+        expression = node.compute.expression
+        if not isinstance(expression, (Variable, Constant)):
+            return None
+        if node.checks:
+            return df.where(f"{self.column(node.compute.variable)} = {self._side(expression)}")
+        kept = [self.column(name) for name in node.input.columns]
+        return df.selectExpr(*kept, f"{self._side(expression)} AS {self.column(node.compute.variable)}")
+
+    def _side(self, term: Term) -> str:
+        if isinstance(term, Constant):
+            return self.constant(term)
+        assert isinstance(term, Variable)
+        return self.column(term.name)
+
+    def _in_tasks(self, df: DataFrame, chain: list[Filter | Extend], below: Algebra, before: int) -> DataFrame:
+        operations: tuple[Compute | Compare, ...] = tuple(
+            one.compare if isinstance(one, Filter) else one.compute for one in chain
+        )
+        inputs = {name for operation in operations for name in operation.inputs}
+        df, taught = self._with_forms(df, [name for name in below.columns if name in inputs], below, before)
+        names = {name for operation in operations for name in operation.inputs}
+        names |= {one.variable for one in operations if isinstance(one, Compute)}
+        columns = {name: self.column(name) for name in names}
+        outputs = tuple(self._columns(chain[-1]))
+        stops = None if self._discards_errors else self._rule
+        stage = ValueStage(operations, columns, taught, outputs, self._collisions, stops)
+        computes = any(isinstance(one, Compute) for one in operations)
+        return self._run(df, stage, list(outputs), mints=computes)
+
+    def _with_forms(
+        self, df: DataFrame, names: list[str], node: Algebra, before: int
+    ) -> tuple[DataFrame, tuple[str, ...]]:
+        """The rows of a node with the forms of the constants in some columns, and the columns that need them.
+
+        Where the rows themselves made such constants, a job must make them known first: what was translated since `before`.
+        """
+        needed = [name for name in names if self._classes.of(node, name) & HASHED]
+        if any(self._classes.is_made(node, name) for name in needed):
+            df = self._universe.settle(df, self.minting[before:])
+            del self.minting[before:]
+        for column in map(self.column, needed):
+            forms = zip(("common", "canonical", "datatype"), form_columns(column), strict=True)
+            renamed = [f"id AS {column}", *(f"{form} AS {name}" for form, name in forms)]
+            df = df.join(self._universe.forms().selectExpr(*renamed), [column], "left")
+        return df, tuple(map(self.column, needed))
+
+    def _run(self, df: DataFrame, stage: Stage, outputs: list[str], *, mints: bool) -> DataFrame:
+        from pyspark.sql import Observation
+        from pyspark.sql.functions import expr
+
+        schema = ", ".join([*(f"{name} long" for name in outputs), MINTED_SCHEMA])
+        found = df.mapInArrow(stage, schema)
+        if mints:
+            observation = Observation()
+            self.minting.append(Minting(found, observation))
+            found = found.observe(observation, expr(f"count({MINTED}) AS batches"))
+        return found.select(*outputs)
+
+    # -- aggregates --------------------------------------------------------------------------------------------------
+
+    def _aggregate(self, node: Aggregate) -> DataFrame:
+        before = len(self.minting)
+        df = self.rows(node.input)
+        groups = [self.column(name) for name in node.group_by]
+        outputs = column_names(len(node.columns))
+        arguments = [self._side(operation.argument) for operation in node.operations]
+        classes = [self._classes.of_term(operation.argument, node.input) for operation in node.operations]
+        native = native_aggregates(node.operations, arguments, classes)
+        if native is not None:
+            aggregated = df.groupBy(*groups).agg(*native.aggregates).where("n > 0")
+            renamed = [f"{group} AS c{place}" for place, group in enumerate(groups)]
+            if not native.needs_finish:
+                return aggregated.selectExpr(*renamed, *native.results(len(groups)))
+            finish = FinishStage(len(groups), native.functions, self._collisions)
+            return self._run(aggregated.selectExpr(*renamed, *native.raw), finish, outputs, mints=True)
+        names = {one.argument.name for one in node.operations if isinstance(one.argument, Variable)}
+        valued = {
+            one.argument.name
+            for one in node.operations
+            if isinstance(one.argument, Variable) and one.function != "count"
+        }
+        df, taught = self._with_forms(df, [name for name in node.input.columns if name in valued], node.input, before)
+        df = df.repartition(self._partitions, *groups).sortWithinPartitions(*groups) if groups else df.repartition(1)
+        columns = {name: self.column(name) for name in (*node.group_by, *names)}
+        stage = GroupStage(node.group_by, node.operations, columns, taught, self._collisions)
+        return self._run(df, stage, outputs, mints=True)
+
+
+def literal(number: int) -> str:
+    """A long as Spark's parser takes it, the least one too."""
+    return f"CAST({number} AS BIGINT)"

@@ -1,0 +1,159 @@
+"""A relation that grows in rounds: what was there before, what rounds added in a few parts, and the last delta.
+
+All of it lies in reliable checkpoints, partitioned by one key and sorted, so that neither the difference with new facts nor a
+join by that key moves the full relation. Parts are folded by size, as log-structured stores do: every fact is written again a
+logarithmic number of times, and a plan never has more than `fold_every` parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from corollary.engines.spark.profiles import ANYTHING, classes_sql
+from corollary.engines.spark.relations import Frame, column_names, empty_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation
+
+    from corollary.engines.spark.context import Context
+
+_SORTED_FROM = 200_000
+"""A part of so many rows has its own anti-join, which finds it sorted; smaller ones are sorted together for one."""
+
+
+@dataclass(frozen=True)
+class Part:
+    df: DataFrame
+    rows: int
+
+
+class Growing:
+    """`base` is what was visible before; `parts` and `delta` are new facts, disjoint from it and from each other."""
+
+    def __init__(self, context: Context, arity: int, key: tuple[int, ...], *, watches_classes: bool) -> None:
+        self._context = context
+        self.arity = arity
+        self.columns = column_names(arity)
+        self._key = [self.columns[place] for place in key]
+        self._watches_classes = watches_classes
+        self.classes = [0] * len(self.columns)
+        self.base: Part | None = None
+        self.parts: list[Part] = []
+        self.delta: Part | None = None
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def old(self) -> list[Part]:
+        return [*([self.base] if self.base else []), *self.parts]
+
+    @property
+    def full(self) -> list[Part]:
+        return [*self.old, *([self.delta] if self.delta else [])]
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.full)
+
+    def union(self, parts: Sequence[Part]) -> DataFrame:
+        if not parts:
+            return empty_frame(self._context.spark, self.arity).df
+        return reduce(lambda left, right: left.union(right), (part.df for part in parts))
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def start(self, frame: Frame | None, *, derived: Frame | None = None) -> None:
+        """Lays out what is there before the first round; `derived` counts as new all the same."""
+        if frame is not None and frame.rows != 0:
+            self.base = self._written(frame.df.repartition(self._context.partitions, *self._key))
+        if derived is not None and derived.rows != 0:
+            part = self._written(derived.df.repartition(self._context.partitions, *self._key))
+            self.parts = [part] if part else []
+
+    def grow(self, derived: DataFrame) -> Part | None:
+        """The facts among the derived ones that are new, which is one job; `advance` makes them the delta."""
+        new = derived.repartition(self._context.partitions, *self._key).distinct()
+        full = self.full
+        for part in full:
+            if part.rows >= _SORTED_FROM:
+                new = new.join(part.df, self.columns, "left_anti")
+        small = [part for part in full if part.rows < _SORTED_FROM]
+        if small:
+            new = new.join(self.union(small), self.columns, "left_anti")
+        return self._written(new)
+
+    def advance(self, new: Part | None) -> None:
+        if self.delta is not None:
+            self.parts.append(self.delta)
+        self.delta = new
+        if len(self.parts) >= self._context.settings.fold_every:
+            self._fold()
+
+    def finish(self, name: str) -> Frame:
+        """All new facts as one table, after which no checkpoint is needed."""
+        parts = self.full[len(self.old) - len(self.parts) :]
+        if not parts:
+            found = empty_frame(self._context.spark, self.arity)
+        else:
+            found = self._context.workspace.table(self.union(parts), name, self.arity)
+        self.forget()
+        return found
+
+    def forget(self) -> None:
+        for part in self.full:
+            forget_checkpoint(part.df)
+        self.base, self.parts, self.delta = None, [], None
+
+    def _fold(self) -> None:
+        start = len(self.parts) - 2
+        rows = self.parts[-1].rows + self.parts[start].rows
+        while start and self.parts[start - 1].rows <= 2 * rows:
+            start -= 1
+            rows += self.parts[start].rows
+        folded = self.parts[start:]
+        df = self.union(folded).sortWithinPartitions(*self.columns)
+        self.parts[start:] = [Part(self._context.workspace.checkpoint(df), rows)]
+        for part in folded:
+            forget_checkpoint(part.df)
+
+    def _written(self, df: DataFrame) -> Part | None:
+        """Rows in a checkpoint, counted by the job that writes them; None where there are none."""
+        from pyspark.sql import Observation
+        from pyspark.sql.functions import expr
+
+        observation = Observation()
+        wanted = [f"{classes_sql(name)} AS {name}" for name in self.columns] if self._watches_classes else []
+        df = df.sortWithinPartitions(*self.columns)
+        df = df.observe(observation, *(expr(one) for one in ["count(1) AS n", *wanted]))
+        written = self._context.workspace.checkpoint(df)
+        found = observed(observation, written)
+        if self._watches_classes:
+            self.classes = [before | found[name] for before, name in zip(self.classes, self.columns, strict=True)]
+        if not found["n"]:
+            forget_checkpoint(written)
+            return None
+        return Part(written, found["n"])
+
+
+def observed(observation: Observation, written: DataFrame) -> dict[str, Any]:
+    """What a job saw on its way, or the safe side of it where Spark's optimiser removed the observer."""
+    found = observation.get
+    if "n" in found:
+        return found
+    return {"n": written.count(), **dict.fromkeys(written.columns, ANYTHING)}
+
+
+def forget_checkpoint(df: DataFrame) -> None:
+    """Removes the files of a checkpoint that nothing reads any more; what cannot be removed now goes with the workspace."""
+    with suppress(Exception):  # Spark Connect has no such handles, and a file that stays does no harm
+        java: Any = df
+        rdd = java._jdf.queryExecution().analyzed().rdd()
+        file = rdd.getCheckpointFile()
+        if file.isDefined():
+            configuration = rdd.sparkContext().hadoopConfiguration()
+            path = java.sparkSession._jvm.org.apache.hadoop.fs.Path(file.get())
+            path.getFileSystem(configuration).delete(path, True)

@@ -1,0 +1,221 @@
+"""Ids of constants on Spark: 64 bits that say the same on every machine, so that any task can make one alone.
+
+The two low bits are a tag. Most numbers and the booleans are their own id; every other constant is hashed, and needs a row in the
+universe that says what it is. A hashed id tells the kind of its constant in the next three bits, so that nobody has to join with
+the universe to learn that a column holds strings only. Ids of integers are ordered as the integers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.engines.embedded.constants import encode_constants
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.spark.forms import codes_of_forms, form_table, term_text
+from corollary.engines.spark.id_kernels import ids_of_codes, ids_of_texts, ids_of_words
+from corollary.engines.spark.xxhash import seeds_of
+from corollary.program import Value, canonical
+
+Ids: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
+HASH_BITS = 59
+
+
+class Tag(IntEnum):
+    """The low bits of an id."""
+
+    INTEGER = 0
+    DECIMAL = 1
+    HASHED = 2
+    SMALL = 3
+
+
+_CLASS_OF_TERMS = 2  # the number of booleans, which are never hashed; every other kind has its own number
+HASHED_CLASSES: dict[Kind, int] = {
+    Kind.INTEGER: Kind.INTEGER,
+    Kind.DOUBLE: Kind.DOUBLE,
+    Kind.TERM: _CLASS_OF_TERMS,
+    Kind.STRING: Kind.STRING,
+    Kind.IRI: Kind.IRI,
+    Kind.DECIMAL: Kind.DECIMAL,
+    Kind.LARGE_INTEGER: Kind.LARGE_INTEGER,
+    Kind.LITERAL: Kind.LITERAL,
+}
+"""What the three bits after the tag say of a hashed constant; integers there are those of 62 to 64 bits."""
+_KIND_OF_CLASS = np.array(
+    [kind for _, kind in sorted((number, kind) for kind, number in HASHED_CLASSES.items())], np.uint8
+)
+
+
+@dataclass(frozen=True)
+class CollisionTable:
+    """How to make ids: the width of the hashes, and the constants whose plain hash another one had first.
+
+    `salts` has the salt of such a constant under its datatype and canonical text, as the universe shows them.
+    """
+
+    salts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    hash_bits: int = HASH_BITS
+
+    def with_salts(self, salts: Mapping[tuple[str, str], int]) -> CollisionTable:
+        return CollisionTable({**self.salts, **salts}, self.hash_bits)
+
+
+NO_COLLISIONS = CollisionTable()
+
+
+def tag(ids: Ids) -> Ids:
+    """The tags of ids."""
+    return ids & 3
+
+
+def is_hashed(ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which ids need the universe to be understood."""
+    hashed: np.ndarray[Any, np.dtype[np.bool_]] = tag(ids) == Tag.HASHED
+    return hashed
+
+
+def kinds(ids: Ids) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The kinds of constants, from their ids alone."""
+    inline = np.array([Kind.INTEGER, Kind.DECIMAL, 0, Kind.BOOLEAN], np.uint8)
+    hashed: np.ndarray[Any, np.dtype[np.uint8]] = np.where(
+        is_hashed(ids), _KIND_OF_CLASS[(ids >> 2) & 7], inline[tag(ids)]
+    )
+    return hashed
+
+
+def ids_of_universe(universe: Universe, codes: Codes, collisions: CollisionTable = NO_COLLISIONS) -> Ids:
+    """The ids of codes of a universe of the embedded engine."""
+    codes = np.ascontiguousarray(codes, np.uint32)
+    ids: Ids = ids_of_codes(
+        codes, universe.kinds, universe.words, universe.lengths, universe.texts, _seeds(0), _mask(collisions)
+    )
+    for place in np.flatnonzero(universe.kinds[codes] == Kind.TERM).tolist():
+        ids[place] = _term_id(universe.value(int(codes[place])), 0, collisions)
+    if collisions.salts:
+        _salt(universe, codes, ids, collisions)
+    return ids
+
+
+def ids_of_encoded_texts(
+    kind: Kind, data: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], collisions: CollisionTable = NO_COLLISIONS
+) -> Ids:
+    """The ids of texts as `Universe.encode_texts` takes them."""
+    if collisions.salts:
+        scratch = Universe()
+        return ids_of_universe(scratch, scratch.encode_texts(kind, data, offsets), collisions)
+    ids: Ids = ids_of_texts(int(kind), data, offsets, _seeds(0), _mask(collisions))
+    return ids
+
+
+def ids_of_integers(values: Ids, collisions: CollisionTable = NO_COLLISIONS) -> Ids:
+    if collisions.salts:
+        scratch = Universe()
+        return ids_of_universe(scratch, scratch.encode_integers(values), collisions)
+    ids: Ids = ids_of_words(int(Kind.INTEGER), values, _seeds(0), _mask(collisions))
+    return ids
+
+
+def ids_of_doubles(values: np.ndarray[Any, np.dtype[np.float64]], collisions: CollisionTable = NO_COLLISIONS) -> Ids:
+    scratch = Universe()
+    return ids_of_universe(scratch, scratch.encode_doubles(values), collisions)
+
+
+def ids_of(values: Sequence[Value], collisions: CollisionTable = NO_COLLISIONS) -> Ids:
+    """The ids of some constants, which need not be in the universe yet."""
+    universe = Universe()
+    return ids_of_universe(universe, encode_constants(universe, values), collisions)
+
+
+def id_of(value: Value, collisions: CollisionTable = NO_COLLISIONS) -> int:
+    """The id of one constant, as of one in a rule.
+
+    >>> id_of(3), inline_value(id_of(3))
+    (12, 3)
+    """
+    value = canonical(value)
+    if type(value) is int and -(1 << 61) <= value < 1 << 61:
+        return value << 2
+    return int(ids_of([value], collisions)[0])
+
+
+def inline_value(number: int) -> Value | None:
+    """The constant of an id that is no hash; None for the others."""
+    match Tag(number & 3):
+        case Tag.INTEGER:
+            return number >> 2
+        case Tag.DECIMAL:
+            mantissa = number >> 8
+            return Decimal((mantissa < 0, tuple(map(int, str(abs(mantissa)))), -((number >> 2) & 63)))
+        case Tag.SMALL:
+            return bool(number >> 2)
+        case _:
+            return None
+
+
+def salted_id(universe: Universe, code: int, salt: int, collisions: CollisionTable) -> int:
+    """The id that a hashed constant has with another salt."""
+    if universe.kinds[code] == Kind.TERM:
+        return _term_id(universe.value(code), salt, collisions)
+    one = np.array([code], np.uint32)
+    arrays = (universe.kinds, universe.words, universe.lengths, universe.texts)
+    return int(ids_of_codes(one, *arrays, _seeds(salt), _mask(collisions))[0])
+
+
+def _salt(universe: Universe, codes: Codes, ids: Ids, collisions: CollisionTable) -> None:
+    """Other ids for the constants that the table names; they are few, and so are those with the same plain hash."""
+    suspects = np.flatnonzero(is_hashed(ids) & np.isin(ids, _crowded(collisions)))
+    if not len(suspects):
+        return
+    distinct, places = np.unique(codes[suspects], return_inverse=True)
+    forms = form_table(universe, distinct)
+    pairs = zip(forms["datatype"].to_pylist(), forms["canonical"].to_pylist(), strict=True)
+    chosen = np.empty(len(distinct), np.int64)
+    for place, (code, form) in enumerate(zip(distinct.tolist(), pairs, strict=True)):
+        salt = collisions.salts.get(form, 0)
+        chosen[place] = salted_id(universe, code, salt, collisions)
+    ids[suspects] = chosen[places]
+
+
+_CROWDED: dict[int, tuple[CollisionTable, Ids]] = {}
+
+
+def _crowded(collisions: CollisionTable) -> Ids:
+    """The plain hashes that more than one constant has; worked out once per table."""
+    known = _CROWDED.get(id(collisions))
+    if known is None or known[0] is not collisions:
+        universe = Universe()
+        datatypes, canonicals = (pa.array(part, pa.string()) for part in zip(*collisions.salts, strict=True))
+        codes = codes_of_forms(universe, canonicals, datatypes)
+        known = (collisions, ids_of_universe(universe, codes, CollisionTable(hash_bits=collisions.hash_bits)))
+        _CROWDED.clear()
+        _CROWDED[id(collisions)] = known
+    return known[1]
+
+
+def _term_id(value: Value, salt: int, collisions: CollisionTable) -> int:
+    text = term_text(value).encode("utf-8", "surrogatepass")
+    offsets = np.array([0, len(text)], np.int64)
+    return int(ids_of_texts(int(Kind.TERM), np.frombuffer(text, np.uint8), offsets, _seeds(salt), _mask(collisions))[0])
+
+
+_SEEDS: dict[int, Any] = {}
+
+
+def _seeds(salt: int) -> Any:
+    """The seeds of all kinds. A text has the hash that `xxhash64(salt << 8 | kind, text)` gives in Spark."""
+    if salt not in _SEEDS:
+        _SEEDS[salt] = seeds_of(np.array([salt << 8 | kind for kind in range(len(Kind))], np.int64))
+    return _SEEDS[salt]
+
+
+def _mask(collisions: CollisionTable) -> np.uint64:
+    return np.uint64((1 << collisions.hash_bits) - 1)

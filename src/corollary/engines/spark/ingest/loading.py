@@ -1,0 +1,250 @@
+"""Facts on their way into the engine on Spark, with the shape of `sources.loading.Loader`: all or nothing, each call."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.ingest.local_source import python_facts, written_facts
+from corollary.engines.spark.ingest.output import Output, terms_of
+from corollary.engines.spark.ingest.rejected import SCHEMA
+from corollary.engines.spark.ingest.report import LoadReport
+from corollary.engines.spark.ingest.rows import RowKind, error_of
+from corollary.engines.spark.ingest.sources import Source, source_at, table_source
+from corollary.engines.spark.relations import Frame
+from corollary.engines.spark.universe import settled
+from corollary.program import Facts, InputDeclaration
+from corollary.sources.formats import Format, fact_files, format_of
+from corollary.sources.options import ReadOptions
+from corollary.sources.rejects import Rejects
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+    from corollary.engines.spark.relations import FrameStore
+
+SMALL_FILE = 8 << 20
+"""Bytes up to which a file of the driver's machine is read by the driver."""
+_KEPT_BY_DRIVER = 10_000  # facts that stay in the plan instead of a table in the workspace
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+@dataclass
+class _Load:
+    """One source on its way to one predicate, or to the predicates of its triples."""
+
+    predicate: str | None
+    source: Source
+    output: Output
+    seconds: float
+    encoding: float = 0.0
+    rejects: Rejects | None = None
+    table: DataFrame | None = None
+
+
+class Ingest:
+    """Loads explicit facts into `store`. Nothing is stored before everything that a call names was read and found right.
+
+    `arities` are the numbers of arguments known so far, `defined` the predicates that got facts or a file (even an empty one);
+    `rejects` lists what was left out, `reports` tells of each load.
+    """
+
+    def __init__(
+        self, context: Context, store: FrameStore, *, base: Path, strict: bool, small_file: int = SMALL_FILE
+    ) -> None:
+        self._context = context
+        self._store = store
+        self._base = base
+        self._strict = strict
+        self._small_file = small_file
+        self.arities: dict[str, int] = {}
+        self.defined: set[str] = set()
+        self.rejects = Rejects()
+        self.reports: list[LoadReport] = []
+        self._reject_tables: list[DataFrame] = []
+
+    # -- from Python -------------------------------------------------------------------------------------------------
+
+    def insert(self, predicate: str, facts: Any) -> int:
+        """Rows of Python values, an Arrow table, a pandas frame, or a data frame of Spark."""
+        if type(facts).__module__.partition(".")[0] == "pyspark":
+            return self.load_table(predicate, facts)
+        return self._load([(predicate, python_facts(self._context, predicate, facts, self.arities.get(predicate)))])
+
+    def insert_written(self, facts: Facts) -> int:
+        """Facts of a program's text."""
+        return self.insert_program([facts], [])
+
+    def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> int:
+        """The facts that a program states and the files that it names, together, which takes less time than one by one."""
+        written = [(one.predicate, written_facts(self._context, one)) for one in facts]
+        return self._load([*written, *map(self._declared, inputs)])
+
+    def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
+        """The rows of a table that Spark knows by name, or of a data frame; `columns` chooses some of them."""
+        return self._load([(predicate, table_source(self._context, table, columns))])
+
+    # -- from files --------------------------------------------------------------------------------------------------
+
+    def load_file(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> int:
+        """A file, a directory, a pattern of files, a Delta table, or a database (`jdbc:…`)."""
+        return self._load([(predicate, self._source(predicate, path, options))])
+
+    def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
+        """The facts of all data files of a directory, whose names are those of the predicates."""
+        try:
+            files = list(fact_files(directory))
+        except OSError as error:
+            message = f"cannot read {directory}: {error.strerror}"
+            raise ProgramError([Diagnostic(catalogue.UNREADABLE_DATA, message)]) from None
+        loads: list[tuple[str, Source]] = []
+        for name, path in files:
+            predicate = full_name(name)
+            if path.suffix.lower() == ".json" and predicate not in self.arities:
+                continue  # most .json files hold something else: only those of predicates that are known are facts
+            is_text = format_of(path) in (Format.CSV, Format.TSV)
+            loads.append((predicate, self._source(predicate, path, ReadOptions(header=header and is_text))))
+        return self._load(loads)
+
+    def load_declared(self, declaration: InputDeclaration) -> None:
+        """The file of an `@input`, which is looked up beside the file that says so."""
+        self._load([self._declared(declaration)])
+
+    def load_triples(self, path: str | os.PathLike[str]) -> int:
+        """The triples of RDF files as facts of their predicates."""
+        options = ReadOptions()
+        from corollary.engines.spark.ingest.places import place_of
+
+        form = place_of(path, options).form
+        if not (isinstance(form, Format) and form.is_rdf):
+            message, hint = f"{path} is no RDF file", "nt, nq and ttl files are"
+            raise ProgramError([Diagnostic(catalogue.UNKNOWN_FORMAT, message, None, hint)])
+        return self._load([(None, source_at(self._context, path, options, 3, self._small_file))])
+
+    def reject_table(self) -> DataFrame:
+        """File, line, reason and text of the rows that were left out, up to 10,000 of each part of a file that a task read."""
+        if not self._reject_tables:
+            return self._context.spark.createDataFrame([], SCHEMA)
+        return reduce(lambda left, right: left.union(right), self._reject_tables)
+
+    def _declared(self, declaration: InputDeclaration) -> tuple[str, Source]:
+        base, span = self._base, declaration.span
+        if span is not None and Path(span.source.name).is_file():
+            base = Path(span.source.name).parent
+        location = declaration.location
+        path = location if _ADDRESS.match(location) else base / location
+        options = ReadOptions.of(dict(declaration.options), span)
+        return declaration.predicate, self._source(declaration.predicate, path, options)
+
+    def _source(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> Source:
+        return source_at(self._context, path, options, self.arities.get(predicate), self._small_file)
+
+    # -- stages ------------------------------------------------------------------------------------------------------
+
+    def _load(self, sources: Sequence[tuple[str | None, Source]]) -> int:
+        """Reads all sources, then stores all of their facts; gives the number of new ones."""
+        if not sources:
+            return 0
+        loads = settled(lambda: self._read(sources))
+        widths = dict(self.arities)
+        for load in loads:
+            self._check_width(load, widths)
+        counts = [self._stored(load) for load in loads]
+        return sum(counts)
+
+    def _read(self, sources: Sequence[tuple[str | None, Source]]) -> list[_Load]:
+        """The stage ingest of all sources, and their constants in the universe; raises `Collisions` to be run again."""
+        loads: list[_Load] = []
+        try:
+            for predicate, source in sources:
+                self._context.check()
+                started = time.monotonic()
+                output = source.run(self._context.universe.collisions)
+                loads.append(_Load(predicate, source, output, time.monotonic() - started))
+                self._check_output(loads[-1])
+            started = time.monotonic()
+            terms = terms_of(self._context, (load.output for load in loads))
+            if terms is not None:
+                self._context.universe.append(terms)
+            for load in loads:
+                load.encoding = (time.monotonic() - started) / len(loads)
+        except BaseException:
+            for load in loads:
+                load.output.discard()
+            raise
+        return loads
+
+    def _check_output(self, load: _Load) -> None:
+        counts = load.output.counts
+        if counts[RowKind.ERROR]:
+            raise error_of(load.source.errors(load.output), load.source.span)
+        if counts[RowKind.REJECT]:
+            load.rejects, load.table = load.source.rejects(load.output)
+            if self._strict:
+                raise load.rejects.as_error()
+
+    def _check_width(self, load: _Load, widths: dict[str, int]) -> None:
+        predicate, width = load.predicate, load.output.width
+        if predicate is None or not load.output.counts[RowKind.FACT]:
+            return
+        check_width(predicate, width, widths.setdefault(predicate, width), load.source)
+
+    def _stored(self, load: _Load) -> int:
+        """The new facts of a load, in the store."""
+        started = time.monotonic()
+        new: dict[str, int] = {}
+        for predicate, frame in self._frames(load).items():
+            self.defined.add(predicate)
+            if frame.rows != 0:
+                new[predicate] = self._store_new(predicate, frame, is_stored=load.predicate is None)
+        if load.rejects is not None and load.table is not None:
+            self.rejects.include(load.rejects)
+            self._reject_tables.append(load.table)
+        else:
+            load.output.discard()
+        counts = load.output.counts
+        seconds = load.encoding + time.monotonic() - started
+        report = LoadReport(load.source.name, counts[RowKind.FACT], new, counts[RowKind.REJECT], load.seconds, seconds)
+        self.reports.append(report)
+        self._context.report(report)
+        return sum(new.values())
+
+    def _frames(self, load: _Load) -> dict[str, Frame]:
+        if load.predicate is not None:
+            return {load.predicate: load.output.facts()}
+        from corollary.engines.spark.ingest.vertical import frames_of_triples
+
+        frames = frames_of_triples(self._context, load.output, self.arities, load.source.name)
+        for predicate, frame in frames.items():
+            check_width(predicate, frame.arity, self.arities.get(predicate, frame.arity), load.source)
+        return frames
+
+    def _store_new(self, predicate: str, frame: Frame, *, is_stored: bool) -> int:
+        """Adds the facts that are not explicit already. `is_stored`: the frame reads from the workspace as it is."""
+        known = self._store.explicit.get(predicate)
+        is_first = known is None or known.rows == 0
+        if known is not None and not is_first:
+            frame = Frame(frame.df.join(known.df, frame.columns, "left_anti"), frame.arity)
+        if not (is_first and (is_stored or (frame.rows is not None and frame.rows <= _KEPT_BY_DRIVER))):
+            frame = self._context.workspace.table(frame.df, predicate, frame.arity)
+        frame = frame.counted()
+        self.arities.setdefault(predicate, frame.arity)
+        if frame.rows:
+            self._store.add_explicit(predicate, frame)
+        return frame.rows or 0
+
+
+def check_width(predicate: str, width: int, known: int, source: Source) -> None:
+    if width != known:
+        arguments = f"{known} argument{'' if known == 1 else 's'}"
+        columns = "1 column" if width == 1 else f"{width} columns"
+        message = f"{source.name}: '{predicate}' has {arguments}, and there are {columns}"
+        raise ProgramError([Diagnostic(catalogue.BAD_ROW, message, source.span)])

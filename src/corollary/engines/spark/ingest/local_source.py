@@ -1,0 +1,102 @@
+"""What the driver reads itself, as the embedded engine does: facts of programs and of Python, and small files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
+from corollary.engines.embedded.encoder import Encoder
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.spark.ids import CollisionTable
+from corollary.engines.spark.ingest.encoding import TaskEncoder
+from corollary.engines.spark.ingest.output import LocalOutput, Output
+from corollary.engines.spark.ingest.rejected import table_of
+from corollary.engines.spark.ingest.rows import RowMaker
+from corollary.program import Facts
+from corollary.sources.options import ReadOptions
+from corollary.sources.read import Loaded, read_file
+from corollary.sources.rejects import Rejects
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+
+class LocalSource:
+    """Facts that `encode` makes with an encoder of the embedded engine; none of them is rejected."""
+
+    def __init__(
+        self, context: Context, name: str, encode: Callable[[Encoder], Codes], span: Span | None = None
+    ) -> None:
+        self._context = context
+        self._encode = encode
+        self.name = name
+        self.span = span
+
+    def run(self, collisions: CollisionTable) -> LocalOutput:
+        codes, encoder = self._codes(collisions)
+        width = codes.shape[1]
+        maker = RowMaker(width)
+        encoder.use(maker)
+        return LocalOutput(self._context, _all(encoder, codes), width, self._rejected)
+
+    def _codes(self, collisions: CollisionTable) -> tuple[Codes, TaskEncoder]:
+        encoder = TaskEncoder(RowMaker(0), collisions)
+        try:
+            return self._encode(Encoder(encoder.universe)), encoder
+        except ValueError as error:
+            raise ProgramError([Diagnostic(catalogue.BAD_ROW, f"{self.name}: {error}", self.span)]) from None
+
+    @property
+    def _rejected(self) -> int:
+        return 0
+
+    def errors(self, output: Output) -> list[tuple[str, str, str]]:
+        return []
+
+    def rejects(self, output: Output) -> tuple[Rejects, DataFrame]:
+        return Rejects(), table_of(self._context.spark, Rejects())
+
+
+def _all(encoder: TaskEncoder, codes: Codes) -> Iterator[pa.RecordBatch]:
+    if len(codes):
+        yield from encoder.codes(codes)
+    yield from encoder.finish()
+
+
+def python_facts(context: Context, predicate: str, facts: Any, arity: int | None) -> LocalSource:
+    """Rows, tables and frames, as `KnowledgeBase.insert` takes them."""
+    if not isinstance(facts, (list, tuple)) and iter(facts) is facts:
+        facts = list(facts)  # it may be asked for twice
+    return LocalSource(context, f"facts of '{predicate}'", lambda encoder: encoder.facts(facts, arity))
+
+
+def written_facts(context: Context, facts: Facts) -> LocalSource:
+    """Facts of a program's text."""
+    return LocalSource(context, f"facts of '{facts.predicate}'", lambda encoder: encoder.rows(facts.rows, facts.arity))
+
+
+class SmallFile(LocalSource):
+    """A file of this machine that is read faster than a job of Spark starts."""
+
+    def __init__(self, context: Context, path: Path, options: ReadOptions, arity: int | None) -> None:
+        super().__init__(context, str(path), lambda encoder: encoder.table(self._loaded.table), options.span)
+        self._path, self._options, self._arity = path, options, arity
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        return read_file(self._path, self._options, self._arity)
+
+    @property
+    def _rejected(self) -> int:
+        return len(self._loaded.rejects)
+
+    def rejects(self, output: Output) -> tuple[Rejects, DataFrame]:
+        found = self._loaded.rejects
+        return found, table_of(self._context.spark, found)

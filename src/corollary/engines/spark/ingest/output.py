@@ -1,0 +1,134 @@
+"""What a load read: rows of every kind that tasks gave, stored in the workspace; or of a small file, still on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corollary.engines.spark.ingest.rows import RowKind, row_fields, spark_schema
+from corollary.engines.spark.relations import Frame, column_names, empty_frame
+from corollary.engines.spark.task_universe import TERM_FIELDS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+_TERM_COLUMNS = ("c0", "s0", "s1", "s2")
+
+
+class Task(Protocol):
+    """A function for `mapInArrow` that gives rows of the schema for `width` columns of facts."""
+
+    @property
+    def width(self) -> int: ...
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]: ...
+
+
+class Output(Protocol):
+    """`width` columns of facts; `counts` of the rows of each kind (of rejected rows, with those that are not listed)."""
+
+    width: int
+    counts: dict[RowKind, int]
+
+    def facts(self) -> Frame:
+        """The facts, each of them once."""
+        ...
+
+    def rows(self, kind: RowKind, columns: list[str], limit: int) -> list[tuple[Any, ...]]: ...
+
+    def discard(self) -> None:
+        """Nobody reads from this any more."""
+        ...
+
+
+class StoredOutput:
+    """Read by tasks of Spark and written to the workspace; `frame` has the rows of all kinds."""
+
+    def __init__(self, context: Context, source: DataFrame, task: Task) -> None:
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812 (its usual name)
+
+        self.width = task.width
+        self._context = context
+        schema = spark_schema(task.width)
+        kind = F.col("kind")
+        counts = [F.count(F.when(kind == int(one), 1)).alias(one.name) for one in RowKind]
+        unlisted = F.sum(F.when(kind == int(RowKind.UNLISTED), F.col("c2"))).alias("unlisted")
+        is_open = F.sum(F.when(kind == int(RowKind.BLOCK), F.col("c3"))).alias("open")
+        observed = Observation()
+        rows = source.mapInArrow(task, schema).observe(observed, *counts, unlisted, is_open)
+        self._path = context.workspace.place("ingest")
+        try:
+            rows.write.parquet(self._path)
+        except BaseException:
+            self.discard()
+            raise
+        self.frame = context.spark.read.schema(schema).parquet(self._path)
+        found = observed.get
+        self.counts = {one: int(found.get(one.name) or 0) for one in RowKind}
+        self.counts[RowKind.REJECT] += int(found.get("unlisted") or 0)
+        self.open_blocks = int(found.get("open") or 0)
+
+    def of_kind(self, kind: RowKind, columns: Iterable[str]) -> DataFrame:
+        return self.frame.where(f"kind = {int(kind)}").select(*columns)
+
+    def facts(self) -> Frame:
+        if not self.counts[RowKind.FACT]:
+            return empty_frame(self._context.spark, self.width)
+        return Frame(self.of_kind(RowKind.FACT, column_names(self.width)).distinct(), self.width)
+
+    def terms(self) -> DataFrame:
+        return self.of_kind(RowKind.TERM, _TERM_COLUMNS).toDF(*TERM_FIELDS.names)
+
+    def rows(self, kind: RowKind, columns: list[str], limit: int) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.of_kind(kind, columns).limit(limit).collect()]
+
+    def discard(self) -> None:
+        self._context.workspace.remove(self._path)
+
+
+class LocalOutput:
+    """Read on the driver: facts of programs and of Python, and small files."""
+
+    def __init__(self, context: Context, batches: Iterable[pa.RecordBatch], width: int, rejected: int = 0) -> None:
+        self.width = width
+        self._context = context
+        self._table = pa.Table.from_batches(batches, row_fields(width))
+        self.counts = {kind: self._of_kind(kind).num_rows for kind in RowKind}
+        self.counts[RowKind.REJECT] += rejected
+
+    def _of_kind(self, kind: RowKind) -> pa.Table:
+        return self._table.filter(pc.equal(self._table.column("kind"), int(kind)))
+
+    def facts(self) -> Frame:
+        names = column_names(self.width)
+        table = self._of_kind(RowKind.FACT).select(names).group_by(names, use_threads=False).aggregate([])
+        if not table.num_rows:
+            return empty_frame(self._context.spark, self.width)
+        return Frame(self._context.spark.createDataFrame(table), self.width, table.num_rows)
+
+    def terms(self) -> pa.Table:
+        return self._of_kind(RowKind.TERM).select(list(_TERM_COLUMNS)).rename_columns(TERM_FIELDS.names)
+
+    def rows(self, kind: RowKind, columns: list[str], limit: int) -> list[tuple[Any, ...]]:
+        table = self._of_kind(kind).select(columns).slice(0, limit)
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def discard(self) -> None:
+        pass
+
+
+def terms_of(context: Context, outputs: Iterable[Output]) -> DataFrame | None:
+    """The rows of the universe that loads gave; None where there are none."""
+    found = list(outputs)
+    frames = [one.terms() for one in found if isinstance(one, StoredOutput) and one.counts[RowKind.TERM]]
+    tables = [one.terms() for one in found if isinstance(one, LocalOutput) and one.counts[RowKind.TERM]]
+    if tables:
+        frames.append(context.spark.createDataFrame(pa.concat_tables(tables)))
+    return reduce(lambda left, right: left.union(right), frames) if frames else None

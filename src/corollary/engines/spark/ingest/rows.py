@@ -1,0 +1,108 @@
+"""What the tasks of a load give back: facts, constants, rejected rows and what is known of blocks, as rows of one schema.
+
+A task has one output, so these rows share their columns; `kind` tells them apart. In Parquet a column without values takes
+no space, and the statistics of its row groups let a reader of one kind pass over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.diagnostics import Diagnostic, ProgramError, Span
+from corollary.diagnostics.catalogue import CATALOGUE
+
+_NUMBERS, _TEXTS = 4, 3  # columns that rows of the other kinds need
+
+
+class RowKind(IntEnum):
+    """The columns of each kind; a number is -1 and a text "" where it is not said."""
+
+    FACT = 0
+    """c0 … the ids of the arguments."""
+    TERM = 1
+    """c0 the id, s0 … the forms of a constant: a row of the universe."""
+    REJECT = 2
+    """c0 the file, c1 where its block starts, c2 the line in the block, from 1; s0 the reason, s1 the text."""
+    UNLISTED = 3
+    """c0 the file, c1 its block, c2 how many rows were rejected beyond those that are listed."""
+    BLOCK = 4
+    """c0 the file, c1 where the block starts, c2 its number of lines, c3 is 1 where it ends inside a quote."""
+    ERROR = 5
+    """c0 the file, s0 the code of a diagnostic, s1 its message, s2 its hint: the whole load must stop."""
+
+
+def numbers_of(arity: int) -> int:
+    """How many columns of numbers a load of facts of this arity has."""
+    return max(arity, _NUMBERS)
+
+
+def row_fields(arity: int) -> pa.Schema:
+    numbers = [(f"c{place}", pa.int64()) for place in range(numbers_of(arity))]
+    return pa.schema([("kind", pa.int8()), *numbers, *((f"s{place}", pa.string()) for place in range(_TEXTS))])
+
+
+def spark_schema(arity: int) -> str:
+    """The same, as Spark's functions take it."""
+    names = {"kind": "byte", **{f"c{place}": "long" for place in range(numbers_of(arity))}}
+    names |= {f"s{place}": "string" for place in range(_TEXTS)}
+    return ", ".join(f"{name} {kind}" for name, kind in names.items())
+
+
+class RowMaker:
+    """Makes batches of the schema for facts of one arity."""
+
+    def __init__(self, arity: int) -> None:
+        self._schema = row_fields(arity)
+        self._numbers = numbers_of(arity)
+
+    def facts(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> pa.RecordBatch:
+        """Rows of ids; a fact without arguments is one 0."""
+        columns = [pa.array(np.ascontiguousarray(ids[:, place])) for place in range(ids.shape[1])]
+        return self._batch(RowKind.FACT, len(ids), columns or [pa.array(np.zeros(len(ids), np.int64))], [])
+
+    def terms(self, terms: pa.Table) -> list[pa.RecordBatch]:
+        return [
+            self._batch(RowKind.TERM, batch.num_rows, [batch.column(0)], [batch.column(place) for place in (1, 2, 3)])
+            for batch in terms.to_batches(max_chunksize=1 << 18)
+        ]
+
+    def rejects(self, file: int, block: int, lines: Sequence[int], reasons: Sequence[str], texts: Sequence[str]) -> Any:
+        numbers = [self._same(file, len(lines)), self._same(block, len(lines)), pa.array(lines, pa.int64())]
+        return self._batch(RowKind.REJECT, len(lines), numbers, [pa.array(reasons, pa.string()), _texts(texts)])
+
+    def unlisted(self, file: int, block: int, count: int) -> pa.RecordBatch:
+        return self._batch(RowKind.UNLISTED, 1, [self._same(number, 1) for number in (file, block, count)], [])
+
+    def block(self, file: int, block: int, lines: int, *, is_open: bool) -> pa.RecordBatch:
+        return self._batch(RowKind.BLOCK, 1, [self._same(number, 1) for number in (file, block, lines, is_open)], [])
+
+    def errors(self, file: int, error: ProgramError) -> pa.RecordBatch:
+        found = error.diagnostics
+        parts = [[one.code for one in found], [one.message for one in found], [one.hint or "" for one in found]]
+        texts = [_texts(part) for part in parts]
+        return self._batch(RowKind.ERROR, len(found), [self._same(file, len(found))], texts)
+
+    def _same(self, number: int, count: int) -> pa.Array:
+        return pa.array(np.full(count, number, np.int64))
+
+    def _batch(self, kind: RowKind, count: int, numbers: list[pa.Array], texts: list[pa.Array]) -> pa.RecordBatch:
+        kinds = pa.array(np.full(count, kind, np.int8))
+        numbers += [pa.nulls(count, pa.int64())] * (self._numbers - len(numbers))
+        texts = [text.cast(pa.string()) for text in texts] + [pa.nulls(count, pa.string())] * (_TEXTS - len(texts))
+        return pa.RecordBatch.from_arrays([kinds, *numbers, *texts], schema=self._schema)
+
+
+def _texts(texts: Sequence[str]) -> pa.Array:
+    """Texts that come from damaged data too: what is no UTF-8 was replaced by their reader."""
+    return pa.array(texts, pa.string())
+
+
+def error_of(rows: Sequence[Sequence[Any]], span: Span | None = None) -> ProgramError:
+    """The error that rows of code, message and hint stand for, each of them once."""
+    distinct = dict.fromkeys((code, message, hint) for code, message, hint in rows)
+    return ProgramError([Diagnostic(CATALOGUE[code], message, span, hint or None) for code, message, hint in distinct])

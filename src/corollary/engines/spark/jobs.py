@@ -1,0 +1,100 @@
+"""What crosses from the engine to a strategy and back: one hyper-node with its rules, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from corollary.analysis import HyperNode, Module, RuleGraph, modules_of
+from corollary.analysis.decomposable import Decomposition, decomposition_of
+from corollary.planning import AggregateSource, Compare, NormalBody, NormalRule, normalise
+from corollary.program import Atom
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+    from corollary.engines.spark.relations import Frame, FrameStore
+
+
+@dataclass(frozen=True)
+class NodeJob:
+    """One hyper-node, ready to run."""
+
+    node: HyperNode
+    rules: tuple[NormalRule, ...]
+    modules: tuple[Module, ...]
+    recursive: bool
+    decomposition: Decomposition | None = None
+    discards_errors: bool = True
+
+    @classmethod
+    def of(cls, graph: RuleGraph, node: HyperNode, *, discards_errors: bool = True) -> NodeJob:
+        rules = tuple(normalise(graph.rules[name]) for name in node.rules)
+        modules, recursive = modules_of(graph, node), graph.is_recursive(node)
+        return cls(node, rules, modules, recursive, decomposition_of(graph, node), discards_errors)
+
+    @cached_property
+    def heads(self) -> dict[str, int]:
+        """The predicates that it derives, with their arities."""
+        return {rule.head.predicate: rule.head.arity for rule in self.rules}
+
+    @cached_property
+    def reads(self) -> dict[str, int]:
+        """The predicates of its bodies, with their arities."""
+        return {atom.predicate: atom.arity for rule in self.rules for atom in body_atoms(rule.body)}
+
+    @cached_property
+    def relations(self) -> dict[str, int]:
+        """Every predicate whose facts it has to know: those of its bodies, and what its heads have already."""
+        return {**self.reads, **self.heads}
+
+    @property
+    def orders(self) -> bool:
+        """Whether some rule compares by order, so that texts need ranks."""
+        return any(compare.operator not in ("=", "!=") for rule in self.rules for compare in body_compares(rule.body))
+
+
+def body_atoms(body: NormalBody) -> Iterator[Atom]:
+    """Every atom of a body: positive, negated, and inside aggregates."""
+    for source in body.sources:
+        if isinstance(source, AggregateSource):
+            yield from body_atoms(source.body)
+        else:
+            yield source
+    yield from body.negated
+
+
+def body_compares(body: NormalBody) -> Iterator[Compare]:
+    """Every comparison of a body, those inside aggregates too."""
+    yield from body.compares
+    for source in body.sources:
+        if isinstance(source, AggregateSource):
+            yield from body_compares(source.body)
+
+
+@dataclass
+class NodeOutcome:
+    """The facts that a hyper-node added to what was visible, by predicate; they are distinct and none was visible before.
+
+    With `unfinished` they are only a part, and it says why. `terms` are rows of the universe for constants that are new,
+    where the strategy has not appended them itself.
+    """
+
+    facts: dict[str, Frame]
+    rounds: int
+    instances: int | None = None
+    detail: str = ""
+    unfinished: str | None = None
+    terms: list[DataFrame] = field(default_factory=list)
+    seconds: float | None = None
+
+
+class Strategy(Protocol):
+    """One way to run hyper-nodes."""
+
+    name: str
+
+    def run(self, job: NodeJob, store: FrameStore, context: Context) -> NodeOutcome: ...

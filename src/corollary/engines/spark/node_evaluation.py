@@ -1,0 +1,111 @@
+"""What every evaluation of a hyper-node over frames needs: relations, their profiles for the join order, and the universe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from corollary.engines.spark.frames_of_algebra import Minting, Translator
+from corollary.engines.spark.growing import forget_checkpoint
+from corollary.engines.spark.ids import CollisionTable
+from corollary.engines.spark.jobs import NodeJob
+from corollary.engines.spark.profiles import Profile, profile_of, together
+from corollary.engines.spark.relations import Frame, FrameStore, empty_frame, union
+from corollary.planning import AggregateSource, NormalRule, Version
+from corollary.planning.algebra import Project, Scan, algebra_of
+from corollary.program import Atom
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+
+class Evaluation:
+    """One hyper-node over a store; `state` are facts that another strategy derived before it gave up."""
+
+    def __init__(self, job: NodeJob, store: FrameStore, context: Context, state: Mapping[str, Frame]) -> None:
+        self._job = job
+        self._store = store
+        self._context = context
+        self._state = state
+        self._profiles: dict[str, Profile] = {}
+        self._externals: dict[str, str] = {}
+        self._temporary: list[DataFrame] = []
+
+    def _frames(self, predicate: str) -> list[Frame]:
+        """What there was before the first round; what a closure grows from is everything that its predicate has."""
+        predicate = self._externals.get(predicate, predicate)
+        handed = self._state.get(predicate)
+        return [*self._store.frames(predicate), *([handed] if handed else [])]
+
+    def _visible(self, predicate: str, arity: int) -> Frame:
+        return union(self._frames(predicate) or [empty_frame(self._context.spark, arity)])
+
+    def _profile(self, predicate: str, arity: int) -> Profile:
+        if predicate not in self._profiles:
+            frames = [frame for frame in self._frames(predicate) if frame.rows != 0]
+            self._profiles[predicate] = together([profile_of(frame) for frame in frames], arity)
+        return self._profiles[predicate]
+
+    def _algebra(self, rule: NormalRule, versions: tuple[Version, ...] | None = None) -> Project:
+        return algebra_of(rule, _Sizes(self._size, self._profile if _order_matters(rule) else None), versions)
+
+    def _size(self, predicate: str) -> int:
+        rows = [frame.rows for frame in self._frames(predicate)]
+        return sum(1000 if count is None else count for count in rows)
+
+    def _translator(self, scans: Callable[[Scan], DataFrame]) -> Translator:
+        return Translator(
+            self._context.spark, scans, self._classes, self, self._context.partitions,
+            discards_errors=self._job.discards_errors,
+        )  # fmt: skip
+
+    @property
+    def collisions(self) -> CollisionTable:
+        return self._context.universe.collisions
+
+    def forms(self) -> DataFrame:
+        return self._context.universe.df
+
+    def settle(self, df: DataFrame, minting: list[Minting]) -> DataFrame:
+        settled_rows = self._context.workspace.checkpoint(df)
+        self._temporary.append(settled_rows)
+        self._teach(minting)
+        return settled_rows
+
+    def _classes(self, scan: Scan) -> tuple[int, ...]:
+        return self._profile(scan.predicate, scan.arity).classes
+
+    def _forget_temporary(self) -> None:
+        for df in self._temporary:
+            forget_checkpoint(df)
+        self._temporary.clear()
+
+    def _teach(self, minting: list[Minting]) -> None:
+        """Appends the constants that a job made to the universe; where some of them collide, `settled` runs the job again."""
+        happened = [one for one in minting if one.happened]
+        if happened:
+            terms = reduce(lambda left, right: left.union(right), (one.terms() for one in happened))
+            self._context.universe.append(terms)
+
+
+class _Sizes:
+    """Statistics for the join order; without profiles, distinct values are guessed from the number of rows."""
+
+    def __init__(self, size: Callable[[str], int], profile: Callable[[str, int], Profile] | None) -> None:
+        self._size = size
+        self._profile = profile
+
+    def size(self, source: Atom | AggregateSource) -> int:
+        return self._size(source.predicate) if isinstance(source, Atom) else 1000
+
+    def distinct(self, source: Atom | AggregateSource, column: int) -> int:
+        if self._profile is None or not isinstance(source, Atom):
+            return max(1, int(self.size(source) ** 0.75))
+        return self._profile(source.predicate, source.arity).distinct[column]
+
+
+def _order_matters(rule: NormalRule) -> bool:
+    return len(rule.body.sources) > 2

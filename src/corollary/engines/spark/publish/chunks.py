@@ -1,0 +1,118 @@
+"""Rows on their way to the driver, some thousands at a time.
+
+A task packs each batch into two cells: the ids as bytes, and the universe's rows for those of them that are hashed. So the driver
+gets one row of Spark for thousands of facts, asks for the next partition while it works on this one, and decodes them itself.
+Few rows come in one go, and what the universe says of them in another: that needs no Python on the other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.spark.ids import Ids, is_hashed
+from corollary.engines.spark.publish.decoded import Decoded
+from corollary.engines.spark.publish.forms import Batches, distinct_terms, with_forms
+from corollary.program import Value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+    from corollary.engines.spark.task_universe import TaskUniverse
+
+AT_ONCE = 50_000
+"""Rows that the driver takes in one go: one job instead of one for each partition."""
+_IN_A_LIST = 200  # ids that are looked up by a filter; more of them are joined
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of ids, and the universe's rows for the hashed ones among them."""
+
+    ids: Ids
+    terms: pa.Table
+
+    def codes(self, known: TaskUniverse) -> Codes:
+        """The rows as codes of a universe, which learns what it needs."""
+        if self.terms.num_rows:
+            known.learn(self.terms)
+        count, arity = self.ids.shape
+        return known.codes(self.ids.reshape(-1)).reshape(count, arity)
+
+    def constants(self) -> Iterator[tuple[Value, ...]]:
+        from corollary.engines.spark.task_universe import TaskUniverse
+
+        known = TaskUniverse()
+        width = self.ids.shape[1]
+        values = known.universe.values(self.codes(known).reshape(-1).tolist())
+        yield from (tuple(values[at * width : (at + 1) * width]) for at in range(len(self.ids)))
+
+
+def chunks_of(rows: Decoded) -> Iterator[Chunk]:
+    """All rows of a relation."""
+    frame, context = rows.frame, rows.context
+    if rows.summary.rows <= AT_ONCE:
+        yield _at_once(context, frame.df, frame.arity)
+        return
+    names = frame.columns
+    hashed = [names[place] for place in rows.summary.hashed]
+    packed = with_forms(context, frame.df, hashed).mapInArrow(_Packing(names, hashed), "ids binary, terms binary")
+    for row in packed.toLocalIterator(prefetchPartitions=True):
+        ids = np.frombuffer(row["ids"], np.int64).reshape(-1, len(names))
+        with pa.ipc.open_stream(row["terms"]) as stream:
+            yield Chunk(ids, stream.read_all())
+
+
+def first_rows(rows: Decoded, count: int) -> Chunk:
+    """No more rows than this, whichever Spark finds first."""
+    return _at_once(rows.context, rows.frame.df.limit(count), rows.frame.arity)
+
+
+def _at_once(context: Context, df: DataFrame, arity: int) -> Chunk:
+    table = df.toArrow()
+    ids = np.empty((table.num_rows, arity), np.int64)
+    for place in range(arity):
+        ids[:, place] = table.column(place).to_numpy()
+    return Chunk(ids, _terms(context, np.unique(ids[is_hashed(ids)])))
+
+
+def _terms(context: Context, ids: Ids) -> pa.Table:
+    from pyspark.sql import functions
+
+    from corollary.engines.spark.task_universe import TERM_FIELDS
+
+    universe = context.universe.df.select(*TERM_FIELDS.names)
+    if not len(ids):
+        return TERM_FIELDS.empty_table()
+    if len(ids) <= _IN_A_LIST:
+        return universe.where(functions.col("id").isin(ids.tolist())).toArrow()
+    wanted = context.spark.createDataFrame(pa.table({"id": ids}))
+    return universe.join(functions.broadcast(wanted), "id", "left_semi").toArrow()
+
+
+@dataclass(frozen=True)
+class _Packing:
+    columns: Sequence[str]
+    hashed: Sequence[str]
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            ids = np.stack([batch.column(name).to_numpy() for name in self.columns], axis=1)
+            terms = pa.concat_tables(distinct_terms(batch, name) for name in self.hashed) if self.hashed else _none()
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, terms.schema) as stream:
+                stream.write_table(terms)
+            cells = [pa.array([ids.tobytes()], pa.binary()), pa.array([sink.getvalue().to_pybytes()], pa.binary())]
+            yield pa.RecordBatch.from_arrays(cells, names=["ids", "terms"])
+
+
+def _none() -> pa.Table:
+    from corollary.engines.spark.task_universe import TERM_FIELDS
+
+    return TERM_FIELDS.empty_table()

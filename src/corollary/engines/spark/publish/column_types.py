@@ -1,0 +1,153 @@
+"""The types of published columns: those that the embedded engine gives, found without having a column in one place.
+
+Most columns are decided by the kinds of their constants. Decimals need their digits and literals their forms, which
+one pass of the tasks collects into a few numbers for each column.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import IntFlag
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.engines.embedded.narrow_tables import WIDEST_DECIMAL
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.tables import by_code, text_column
+from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.spark.publish.forms import over_codes, with_forms
+from corollary.engines.spark.publish.kinds import ColumnKinds, Summary
+from corollary.engines.spark.relations import Frame
+from corollary.language import print_value
+from corollary.language.cells import IRIS, TERMS
+from corollary.program.python_values import to_python
+
+if TYPE_CHECKING:
+    from corollary.engines.spark.context import Context
+
+_NUMBERS = {Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL}
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """The type of a column, and what its texts mean where they are not just strings."""
+
+    arrow: pa.DataType
+    meaning: bytes | None = None
+
+
+class _Times(IntFlag):
+    DATE = 1
+    NAIVE = 2
+    UTC = 4
+    OTHER = 8
+
+
+_TERMS = ColumnType(pa.string(), TERMS)
+_OF_TIMES = {
+    _Times.DATE: ColumnType(pa.date32()),
+    _Times.NAIVE: ColumnType(pa.timestamp("us")),
+    _Times.UTC: ColumnType(pa.timestamp("us", "UTC")),
+}
+
+
+def column_types(context: Context, frame: Frame, summary: Summary) -> list[ColumnType]:
+    """The type of every column; costs a job only where there are decimals or literals."""
+    decided = [_by_kinds(column) for column in summary.columns]
+    open_places = [place for place, found in enumerate(decided) if found is None]
+    if open_places:
+        for place, found in zip(open_places, _by_values(context, frame, summary, open_places), strict=True):
+            decided[place] = found
+    return [found for found in decided if found is not None]
+
+
+def _by_kinds(column: ColumnKinds) -> ColumnType | None:
+    kinds = column.all
+    if kinds == {Kind.INTEGER}:
+        return ColumnType(pa.int64())
+    if kinds == {Kind.DOUBLE}:
+        return ColumnType(pa.float64())
+    if kinds == {Kind.BOOLEAN}:
+        return ColumnType(pa.bool_())
+    if not kinds or kinds == {Kind.STRING}:
+        return ColumnType(pa.string())
+    if kinds == {Kind.IRI}:
+        return ColumnType(pa.string(), IRIS)
+    return None if kinds <= _NUMBERS or kinds == {Kind.LITERAL} else _TERMS
+
+
+def _by_values(context: Context, frame: Frame, summary: Summary, places: Sequence[int]) -> list[ColumnType]:
+    from pyspark.sql import functions
+
+    names = [frame.columns[place] for place in places]
+    hashed = [frame.columns[place] for place in places if place in summary.hashed]
+    seen = with_forms(context, frame.df.select(*names), hashed).mapInArrow(
+        over_codes(names, hashed, _look), "place int, scale int, digits int, times int"
+    )
+    most = seen.groupBy("place").agg(
+        functions.max("scale").alias("scale"),
+        functions.max("digits").alias("digits"),
+        functions.expr("bit_or(times)").alias("times"),
+    )
+    found = {row["place"]: row for row in most.collect()}
+    return [_of_figures(found[number]) for number in range(len(places))]
+
+
+def _of_figures(row: Any) -> ColumnType:
+    if row["times"]:
+        return _OF_TIMES.get(_Times(row["times"]), _TERMS)
+    return (
+        ColumnType(pa.decimal128(WIDEST_DECIMAL, row["scale"]))
+        if row["digits"] + row["scale"] <= WIDEST_DECIMAL
+        else _TERMS
+    )
+
+
+def _look(universe: Universe, columns: list[Codes], batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    rows = [(place, *_figures(universe, codes)) for place, codes in enumerate(columns)]
+    arrays = [pa.array(numbers, pa.int32()) for numbers in zip(*rows, strict=True)]
+    yield pa.RecordBatch.from_arrays(arrays, names=["place", "scale", "digits", "times"])
+
+
+def _figures(universe: Universe, codes: Codes) -> tuple[int, int, int]:
+    """Digits behind the point and before it, and the kinds of times that occur."""
+    scale, digits, times = 0, 1, _Times(0)
+    for value in map(universe.value, np.unique(codes).tolist()):
+        if isinstance(value, (int, Decimal)):
+            exponent = value.as_tuple().exponent if isinstance(value, Decimal) else 0
+            scale, digits = max(scale, -int(exponent)), max(digits, len(str(abs(int(value)))))
+        else:
+            times |= _time_of(to_python(value))
+    return scale, digits, int(times)
+
+
+def _time_of(value: object) -> _Times:
+    if isinstance(value, dt.datetime):
+        return _Times.NAIVE if value.tzinfo is None else _Times.UTC if value.tzinfo is dt.UTC else _Times.OTHER
+    return _Times.DATE if isinstance(value, dt.date) else _Times.OTHER
+
+
+def typed_column(universe: Universe, codes: Codes, kind: ColumnType) -> pa.Array:
+    """Codes as a column of a type that was decided for all of the relation."""
+    if kind.meaning == TERMS:
+        return by_code(universe, codes, lambda values: pa.array(map(print_value, values), pa.string()))
+    if pa.types.is_int64(kind.arrow):
+        return pa.array(universe.words[codes])
+    if pa.types.is_float64(kind.arrow):
+        return pa.array(universe.words[codes].view(np.float64), from_pandas=False)
+    if pa.types.is_boolean(kind.arrow):
+        return pa.array(universe.words[codes].astype(np.bool_))
+    if pa.types.is_string(kind.arrow):
+        return text_column(universe, codes).cast(pa.string())
+    if pa.types.is_decimal(kind.arrow):
+        return by_code(universe, codes, lambda values: pa.array(list(map(_decimal, values)), kind.arrow))
+    return by_code(universe, codes, lambda values: pa.array([to_python(value) for value in values], kind.arrow))
+
+
+def _decimal(value: Any) -> Decimal:
+    return Decimal(value)

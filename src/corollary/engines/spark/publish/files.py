@@ -1,0 +1,170 @@
+"""Relations into files: lines of text and Parquet.
+
+Tasks write the parts of a directory beside the target. An output of few rows is then put together into one plain file, as the
+embedded engine would write it, by copying the parts one after the other; a larger one stays a directory of parts. Either takes
+the place of the target in one step.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.publish.decoded import Decoded
+from corollary.engines.spark.publish.failures import publishing, telling
+from corollary.engines.spark.publish.forms import Batches, over_codes, with_forms
+from corollary.engines.spark.publish.parquet import check_arrived, save_parquet, write_parts
+from corollary.engines.spark.publish.places import part_files, replacing_output
+from corollary.engines.spark.publish.remote_places import RemoteOutput
+from corollary.sources.formats import Format
+from corollary.sources.lines import Lines, cannot_write
+from corollary.sources.write import write_result
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SINGLE_FILE_ROWS = 1_000_000
+"""Outputs with no more rows than this become one plain file."""
+_BATCH = 1 << 16
+
+
+@dataclass(frozen=True)
+class FileOutput:
+    """What is to be written: where, in which form, whose facts."""
+
+    path: Path
+    form: Format
+    header: bool = False
+    predicate: str | None = None
+    single_file_rows: int = SINGLE_FILE_ROWS
+
+
+def write_files(rows: Decoded, output: FileOutput) -> int:
+    """Writes a relation and gives the number of its rows; the path is a file, or a directory of `part-…` files."""
+    if not rows.frame.arity:
+        return _write_unit(rows, output)
+    with replacing_output(output.path) as aside, publishing(output.path):
+        parts = aside.with_name(aside.name + "s") if rows.summary.rows <= output.single_file_rows else aside
+        try:
+            if output.form is Format.PARQUET:
+                write_parts(rows, parts)
+            else:
+                _write_text(rows, output, parts)
+            if parts != aside:
+                _one_file(rows, output, parts, aside)
+        finally:
+            if parts != aside:
+                shutil.rmtree(parts, ignore_errors=True)
+    return rows.summary.rows
+
+
+def _write_unit(rows: Decoded, output: FileOutput) -> int:
+    """A predicate without arguments holds or not: the embedded writer does it."""
+    from corollary.results import Result
+
+    count = rows.summary.rows
+    result = Result(Universe(), np.empty((count, 0), np.uint32), ())
+    write_result(result, output.path, form=output.form, header=output.header, predicate=output.predicate)
+    return count
+
+
+def _write_text(rows: Decoded, output: FileOutput, parts: Path) -> None:
+    expected = _save_text(rows, output, parts.absolute().as_uri())
+    check_arrived(parts, expected, sum(part.stat().st_size for part in part_files(parts)), "bytes")
+
+
+def _save_text(rows: Decoded, output: FileOutput, address: str) -> int:
+    """Writes the lines of a relation, and gives the number of bytes that they have."""
+    from pyspark.sql import Observation, functions
+
+    sizes = Observation()
+    lines = _lines(rows, output)
+    seen = lines.observe(sizes, functions.sum(functions.octet_length("line") + 1).alias("bytes"))
+    # Spark's own writer for text knows how to commit the parts of tasks that ran twice.
+    seen.write.option("maxRecordsPerFile", 0).text(address)
+    return int(sizes.get["bytes"] or 0)
+
+
+def write_remotely(rows: Decoded, output: FileOutput, address: str) -> int:
+    """Writes a relation as a directory of parts to a file system of Spark's."""
+    if not rows.frame.arity and output.form is Format.PARQUET:
+        raise cannot_write(f"{address}: Spark writes no Parquet without columns", "write a csv or json file")
+    with publishing(address):
+        remote = RemoteOutput(rows.context.spark, address)
+        remote.check_replaceable()
+        try:
+            if output.form is Format.PARQUET:
+                save_parquet(rows, remote.aside)
+            else:
+                expected = _save_text(rows, output, remote.aside)
+                check_arrived(output.path, expected, sum(remote.sizes().values()), "bytes")
+            remote.put()
+        finally:
+            remote.remove()
+    return rows.summary.rows
+
+
+def _lines(rows: Decoded, output: FileOutput) -> DataFrame:
+    names = rows.frame.columns
+    hashed = [names[place] for place in rows.summary.hashed]
+    target = str(output.path)
+    lines = Lines(output.form, rows.names, target=target, predicate=output.predicate, header=output.header)
+    function = telling(over_codes(names, hashed, _LineWork(lines)))
+    if lines.first_line is not None:
+        function = _headed(function, lines.first_line)
+    return with_forms(rows.context, rows.frame.df, hashed).mapInArrow(function, "line string")
+
+
+@dataclass(frozen=True)
+class _LineWork:
+    lines: Lines
+
+    def __call__(self, universe: Universe, codes: list[Codes], batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        texts = self.lines.of(universe, codes, batch.num_rows)
+        yield pa.RecordBatch.from_arrays([texts.cast(pa.string())], names=["line"])
+
+
+def _headed(function: Callable[[Batches], Batches], first_line: str) -> Callable[[Batches], Batches]:
+    """Every part starts with the names of the columns, as readers of directories expect it."""
+
+    def run(batches: Batches) -> Batches:
+        yield pa.RecordBatch.from_arrays([pa.array([first_line], pa.string())], names=["line"])
+        yield from function(batches)
+
+    return run
+
+
+def _one_file(rows: Decoded, output: FileOutput, parts: Path, aside: Path) -> None:
+    if output.form is Format.PARQUET:
+        _one_parquet(rows.schema, parts, aside)
+        return
+    header = b""
+    lines = Lines(output.form, rows.names, target=output.path, predicate=output.predicate, header=output.header)
+    if lines.first_line is not None:
+        header = f"{lines.first_line}\n".encode()
+    with open(aside, "wb") as whole:
+        whole.write(header)
+        for part in part_files(parts):
+            with open(part, "rb") as file:
+                file.seek(len(header))
+                shutil.copyfileobj(file, whole, 1 << 20)
+
+
+def _one_parquet(schema: pa.Schema, parts: Path, aside: Path) -> None:
+    """The same rows with the schema that the embedded engine writes, a bounded number of them at a time."""
+    import pyarrow.parquet as parquet
+
+    with parquet.ParquetWriter(aside, schema) as whole:
+        for part in part_files(parts):
+            with parquet.ParquetFile(part) as file:
+                for batch in file.iter_batches(_BATCH):
+                    columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+                    whole.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))

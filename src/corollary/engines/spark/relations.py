@@ -1,0 +1,102 @@
+"""Relations on Spark: data frames of ids, and the store that says which of them make up a predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def column_names(arity: int) -> list[str]:
+    """`c0 … c{n-1}`; a predicate without arguments has `c0` too, which is always 0, for Spark writes no empty rows."""
+    return [f"c{place}" for place in range(max(arity, 1))]
+
+
+def id_schema(arity: int) -> str:
+    """The schema of a frame, as Spark's functions take it."""
+    return ", ".join(f"{name} long" for name in column_names(arity))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Distinct rows of ids in the columns `c0 …`; `rows` is their exact number, or None where nobody counted."""
+
+    df: DataFrame
+    arity: int
+    rows: int | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return column_names(self.arity)
+
+    def counted(self) -> Frame:
+        """The same with its number of rows, which costs a job where it isn't known."""
+        return self if self.rows is not None else replace(self, rows=self.df.count())
+
+
+def empty_frame(spark: SparkSession, arity: int) -> Frame:
+    return Frame(spark.createDataFrame([], id_schema(arity)), arity, 0)
+
+
+def frame_of_ids(spark: SparkSession, ids: np.ndarray[Any, np.dtype[np.int64]]) -> Frame:
+    """A frame of rows that the driver has, an array of n rows and `arity` columns; they are distinct."""
+    count, arity = ids.shape
+    if not count:
+        return empty_frame(spark, arity)
+    if not arity:
+        ids, count = np.zeros((1, 1), np.int64), 1
+    columns = [pa.array(np.ascontiguousarray(ids[:, place], np.int64)) for place in range(ids.shape[1])]
+    return Frame(spark.createDataFrame(pa.table(columns, names=column_names(arity))), arity, count)
+
+
+def union(frames: Sequence[Frame]) -> Frame:
+    """The union of frames that are disjoint; there is at least one."""
+    kept = [frame for frame in frames if frame.rows != 0] or list(frames[:1])
+    df = reduce(lambda left, right: left.union(right), (frame.df for frame in kept))
+    known = [frame.rows for frame in kept if frame.rows is not None]
+    return Frame(df, kept[0].arity, sum(known) if len(known) == len(kept) else None)
+
+
+class FrameStore:
+    """The facts of every predicate: what was loaded, and what each hyper-node derived; all of them disjoint."""
+
+    def __init__(self, spark: SparkSession, arities: Mapping[str, int] | None = None) -> None:
+        self.spark = spark
+        self.arities: dict[str, int] = dict(arities or {})
+        self.explicit: dict[str, Frame] = {}
+        self.derived: dict[str, list[Frame]] = {}
+
+    def add_explicit(self, predicate: str, frame: Frame) -> None:
+        """Facts that are in no other frame of the predicate."""
+        self.arities.setdefault(predicate, frame.arity)
+        before = self.explicit.get(predicate)
+        self.explicit[predicate] = frame if before is None else union([before, frame])
+
+    def add_derived(self, predicate: str, frame: Frame) -> None:
+        """Facts of one more owner, which are in no other frame of the predicate."""
+        self.arities.setdefault(predicate, frame.arity)
+        self.derived.setdefault(predicate, []).append(frame)
+
+    def frames(self, predicate: str) -> list[Frame]:
+        explicit = self.explicit.get(predicate)
+        return [*([explicit] if explicit else []), *self.derived.get(predicate, [])]
+
+    def visible(self, predicate: str, arity: int | None = None) -> Frame:
+        """Every fact of the predicate; no row where it has none. `arity` is needed where the store has never heard of it."""
+        frames = self.frames(predicate)
+        if frames:
+            return union(frames)
+        return empty_frame(self.spark, self.arities[predicate] if arity is None else arity)
+
+    def rows(self, predicate: str) -> int | None:
+        """The number of its facts, where every frame was counted."""
+        counts = [frame.rows for frame in self.frames(predicate)]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None

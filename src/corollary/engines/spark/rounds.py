@@ -1,0 +1,258 @@
+"""The strategy for recursion of every shape: semi-naive rounds, in which facts meet by shuffling.
+
+One round is one job per derived predicate: all its rules on the last deltas, in one union, less what is known. Deltas travel to
+where the full relation lies; neither the full relation nor what doesn't grow is moved again (`growing`, `partition_keys`). Every
+delta is in a reliable checkpoint before the next round reads it, and plans are deterministic, so that a lost executor costs time
+and nothing else. Hyper-nodes without recursion are a single round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
+from typing import TYPE_CHECKING
+
+from corollary.engines.spark.frames_of_algebra import Translator
+from corollary.engines.spark.growing import Growing, Part, forget_checkpoint
+from corollary.engines.spark.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.node_evaluation import Evaluation
+from corollary.engines.spark.partition_keys import joined_scans, partition_keys
+from corollary.engines.spark.profiles import DOUBLES
+from corollary.engines.spark.relations import Frame, FrameStore, union
+from corollary.engines.spark.round_settings import settings_for_rounds
+from corollary.engines.spark.universe import settled
+from corollary.engines.spark.values import failures_explained
+from corollary.engines.spark.watched import run_watched
+from corollary.planning import AggregateSource, NormalBody, NormalRule, Version, linearise
+from corollary.planning.algebra import Project, Scan, delta_versions
+from corollary.program import Atom
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+
+class Rounds:
+    name = "rounds"
+
+    def run(
+        self, job: NodeJob, store: FrameStore, context: Context, state: Mapping[str, Frame] | None = None
+    ) -> NodeOutcome:
+        """The new facts of a hyper-node; `state` are those that another strategy derived before it gave up."""
+        with failures_explained():
+            if not job.recursive:
+                return _Once(job, store, context, state or {}).run()
+            with settings_for_rounds(context.spark, context.partitions):
+                return _Fixpoint(job, store, context, state or {}).run()
+
+
+class _Once(Evaluation):
+    """A hyper-node without recursion."""
+
+    def run(self) -> NodeOutcome:
+        self._context.check()
+        return NodeOutcome(settled(self._facts), 1)
+
+    def _facts(self) -> dict[str, Frame]:
+        translator = self._translator(lambda scan: self._visible(scan.predicate, scan.arity).df)
+        heads = self._job.heads.items()
+        facts = {predicate: self._derive(predicate, arity, translator) for predicate, arity in heads}
+        self._teach(translator.minting)
+        self._forget_temporary()
+        return facts
+
+    def _derive(self, predicate: str, arity: int, translator: Translator) -> Frame:
+        rules = [rule for rule in self._job.rules if rule.head.predicate == predicate]
+        heads = [translator.head(rule.name, self._algebra(rule)) for rule in rules]
+        new = reduce(lambda left, right: left.union(right), heads).distinct()
+        known = [frame for frame in self._store.frames(predicate) if frame.rows != 0]
+        if known:
+            new = new.join(union(known).df, known[0].columns, "left_anti")
+        return self._context.workspace.table(new, predicate, arity)
+
+
+class _Fixpoint(Evaluation):
+    """A recursive hyper-node."""
+
+    def __init__(self, job: NodeJob, store: FrameStore, context: Context, state: Mapping[str, Frame]) -> None:
+        super().__init__(job, store, context, state)
+        self._rules: Sequence[NormalRule] = job.rules
+        if not self._may_have_equal_numbers():
+            self._rules, self._externals = linearise(job.rules, job.modules)
+        self._heads = {rule.head.predicate: rule.head.arity for rule in self._rules}
+        self._trees: dict[tuple[object, ...], Project] = {}
+        self._laid_out: dict[tuple[str, tuple[int, ...]], DataFrame] = {}
+        self._universe: tuple[int, DataFrame] | None = None
+        variants = [
+            self._algebra(rule, delta_versions(rule, position, self._heads))
+            for rule in self._rules
+            for position in self._delta_positions(rule)
+        ]
+        keys = partition_keys(variants, self._heads)
+        watches = any(_needs_values(rule.body) for rule in self._rules)
+        self._growing = {
+            predicate: Growing(context, arity, keys[predicate], watches_classes=watches)
+            for predicate, arity in self._heads.items()
+        }
+
+    def run(self) -> NodeOutcome:
+        try:
+            self._start()
+            self._round([(rule, None) for rule in self._rules])
+            rounds = 1
+            while any(growing.delta for growing in self._growing.values()):
+                self._context.check()
+                self._round(self._awake())
+                rounds += 1
+            facts = {predicate: self._growing[predicate].finish(predicate) for predicate in self._job.heads}
+            return NodeOutcome(facts, rounds)
+        finally:
+            self._forget()
+
+    def _start(self) -> None:
+        for predicate, growing in self._growing.items():
+            if predicate in self._externals:
+                growing.start(self._visible(predicate, growing.arity))
+            else:
+                frames = self._store.frames(predicate)
+                growing.start(union(frames) if frames else None, derived=self._state.get(predicate))
+
+    def _awake(self) -> list[tuple[NormalRule, int | None]]:
+        """The rules with the positions at which something is new."""
+        return [
+            (rule, position)
+            for rule in self._rules
+            for position in self._delta_positions(rule)
+            if self._growing[_predicate(rule, position)].delta
+        ]
+
+    def _delta_positions(self, rule: NormalRule) -> list[int]:
+        return [
+            position
+            for position, source in enumerate(rule.body.sources)
+            if isinstance(source, Atom) and source.predicate in self._heads
+        ]
+
+    def _round(self, awake: Sequence[tuple[NormalRule, int | None]]) -> None:
+        new = settled(lambda: self._new_facts(awake))
+        self._forget_temporary()
+        for predicate, growing in self._growing.items():
+            growing.advance(new.get(predicate))
+
+    def _new_facts(self, awake: Sequence[tuple[NormalRule, int | None]]) -> dict[str, Part | None]:
+        new, translator = self._derive(awake)
+        try:
+            self._teach(translator.minting)
+        except BaseException:
+            for part in new.values():
+                if part is not None:
+                    forget_checkpoint(part.df)
+            raise
+        return new
+
+    def _derive(self, awake: Sequence[tuple[NormalRule, int | None]]) -> tuple[dict[str, Part | None], Translator]:
+        layouts: dict[int, tuple[int, ...]] = {}
+        translator = self._translator(lambda scan: self._rows(scan, layouts.get(id(scan))))
+        derived: dict[str, list[DataFrame]] = {}
+        for rule, position in awake:
+            tree = self._tree(rule, position)
+            if position is not None:  # what doesn't grow is laid out once for all rounds that follow
+                layouts.update({id(scan): columns for scan, columns in joined_scans(tree)})
+            derived.setdefault(rule.head.predicate, []).append(translator.head(rule.name, tree))
+        jobs = {predicate: reduce(lambda left, right: left.union(right), heads) for predicate, heads in derived.items()}
+        return self._at_once(jobs), translator
+
+    def _at_once(self, jobs: Mapping[str, DataFrame]) -> dict[str, Part | None]:
+        """Runs the jobs of one round side by side: short ones leave most of a cluster idle."""
+        if len(jobs) == 1:
+            return {predicate: self._growing[predicate].grow(df) for predicate, df in jobs.items()}
+        spark, predicates = self._context.spark, list(jobs)
+        tags = spark.getTags()
+
+        def grow(predicate: str) -> Part | None:
+            for tag in tags:  # whoever cancels this thread's jobs means these too
+                spark.addTag(tag)
+            return self._growing[predicate].grow(jobs[predicate])
+
+        parts = run_watched(spark, [partial(grow, predicate) for predicate in predicates], self._context.check)
+        return dict(zip(predicates, parts, strict=True))
+
+    # -- relations ---------------------------------------------------------------------------------------------------
+
+    def _tree(self, rule: NormalRule, position: int | None) -> Project:
+        """The algebra of a rule, made anew when some relation has grown about tenfold."""
+        sizes = tuple((growing.rows.bit_length() + 2) // 3 for growing in self._growing.values())
+        key = (id(rule), position, sizes if len(rule.body.sources) > 2 else ())
+        if key not in self._trees:
+            self._trees[key] = self._algebra(rule, delta_versions(rule, position, self._heads))
+        return self._trees[key]
+
+    def _rows(self, scan: Scan, layout: tuple[int, ...] | None) -> DataFrame:
+        growing = self._growing.get(scan.predicate)
+        if growing is not None:
+            match scan.version:
+                case Version.DELTA:
+                    return growing.union([growing.delta] if growing.delta else [])
+                case Version.OLD:
+                    return growing.union(growing.old)
+                case Version.FULL:
+                    return growing.union(growing.full)
+        if layout is None:
+            return self._visible(scan.predicate, scan.arity).df
+        key = (scan.predicate, layout)
+        if key not in self._laid_out:
+            frame = self._visible(scan.predicate, scan.arity)
+            columns = [frame.columns[place] for place in layout]
+            df = frame.df.repartition(self._context.partitions, *columns).sortWithinPartitions(*columns)
+            self._laid_out[key] = self._context.workspace.checkpoint(df)
+        return self._laid_out[key]
+
+    def _size(self, predicate: str) -> int:
+        growing = getattr(self, "_growing", {}).get(predicate)
+        return growing.rows if growing is not None else super()._size(predicate)
+
+    def _classes(self, scan: Scan) -> tuple[int, ...]:
+        growing = self._growing.get(scan.predicate)
+        return tuple(growing.classes) if growing is not None else super()._classes(scan)
+
+    def forms(self) -> DataFrame:
+        """The universe by id, laid out again only when it has grown."""
+        universe = self._context.universe
+        if self._universe is None or self._universe[0] != universe.rows:
+            if self._universe is not None:
+                forget_checkpoint(self._universe[1])
+            laid_out = universe.df.repartition(self._context.partitions, "id").sortWithinPartitions("id")
+            self._universe = (universe.rows, self._context.workspace.checkpoint(laid_out))
+        return self._universe[1]
+
+    def _forget(self) -> None:
+        for growing in self._growing.values():
+            growing.forget()
+        for df in self._laid_out.values():
+            forget_checkpoint(df)
+        if self._universe is not None:
+            forget_checkpoint(self._universe[1])
+
+    def _may_have_equal_numbers(self) -> bool:
+        """Whether a closure's guard `X != Z`, which compares values, may meet a double: it may equal another number."""
+        if not any(module.guarded for module in self._job.modules):
+            return False
+        if any(rule.body.computes or not _only_atoms(rule.body) for rule in self._job.rules):
+            return True
+        profiles = [self._profile(predicate, arity) for predicate, arity in self._job.relations.items()]
+        return any(mask & DOUBLES for profile in profiles for mask in profile.classes)
+
+
+def _needs_values(body: NormalBody) -> bool:
+    return bool(body.computes or body.compares) or not _only_atoms(body)
+
+
+def _only_atoms(body: NormalBody) -> bool:
+    return not any(isinstance(source, AggregateSource) for source in body.sources)
+
+
+def _predicate(rule: NormalRule, position: int) -> str:
+    source = rule.body.sources[position]
+    assert isinstance(source, Atom)
+    return source.predicate

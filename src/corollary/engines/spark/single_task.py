@@ -1,0 +1,55 @@
+"""Hyper-nodes with small inputs: the embedded kernels run them in one Spark task, a whole small program at once.
+
+A stage costs Spark a fifth of a second and more, whatever it does, so hyper-nodes that follow each other share one. Each of them
+gets its own files. What one of them derives is seen by the next inside the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from corollary.engines.spark.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.plain_rules import without_spans
+from corollary.engines.spark.relations import FrameStore
+from corollary.engines.spark.task_inputs import relations_of, task_input
+from corollary.engines.spark.task_job import Caps, TaskJob, TaskNode
+from corollary.engines.spark.task_outputs import outcomes_of, run_tasks, task_directory
+
+if TYPE_CHECKING:
+    from corollary.engines.spark.context import Context
+
+PAIRS_ALONE = 4_000_000
+"""A closure of more pairs is written by several tasks, which takes less time although it is computed twice."""
+
+
+class SingleTask:
+    name = "single-task"
+
+    def run(self, job: NodeJob, store: FrameStore, context: Context) -> NodeOutcome:
+        return self.run_together([job], store, context)[0]
+
+    def run_together(self, jobs: Sequence[NodeJob], store: FrameStore, context: Context) -> list[NodeOutcome]:
+        """Hyper-nodes in the order in which they depend on each other.
+
+        The task stops at the first that it cannot finish: those behind it have no outcome.
+        """
+        relations = relations_of(jobs)
+        pairs = PAIRS_ALONE if context.partitions > 1 else context.settings.task_fact_cap
+        work = task_job(jobs, relations, context, pairs=pairs)
+        manifests = run_tasks(task_input(jobs, relations, store, context), work)
+        return outcomes_of(manifests, jobs, context.spark)
+
+
+def task_job(jobs: Sequence[NodeJob], relations: dict[str, int], context: Context, *, pairs: int) -> TaskJob:
+    """The job of a task that is given these relations."""
+    settings = context.settings
+    return TaskJob(
+        tuple(relations.items()),
+        tuple(TaskNode(str(job.node), without_spans(job.rules), job.modules, job.recursive) for job in jobs),
+        task_directory(context),
+        Caps(settings.task_fact_cap, settings.task_memory, min(pairs, settings.task_fact_cap)),
+        context.universe.collisions,
+        orders_texts=any(job.orders for job in jobs),
+        discards_errors=all(job.discards_errors for job in jobs),
+    )

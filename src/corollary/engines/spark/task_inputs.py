@@ -1,0 +1,122 @@
+"""The one stream of rows that a task gets: facts of several relations, and the forms of constants whose values it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from corollary.engines.spark.ids import Tag, id_of
+from corollary.engines.spark.jobs import NodeJob
+from corollary.engines.spark.plain_rules import constants_of
+from corollary.engines.spark.relations import Frame, FrameStore, column_names
+from corollary.engines.spark.task_job import FORMS, RELATION, TERMS
+from corollary.engines.spark.valued_columns import valued_columns
+from corollary.planning import NormalRule
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+WHOLE_UNIVERSE = 100_000
+"""A universe of no more constants goes to the task as it is: looking for those that occur would take longer."""
+_NOTHING = -2
+PART = "part"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How facts are dealt out to tasks: by the column of a relation, or a copy for everyone where none is named."""
+
+    count: int
+    by: Mapping[str, int] = field(default_factory=dict)
+
+
+def relations_of(jobs: Sequence[NodeJob]) -> dict[str, int]:
+    """The predicates that some hyper-nodes, run one after the other, have to be given."""
+    return {predicate: arity for job in jobs for predicate, arity in job.relations.items()}
+
+
+def rows_of(predicates: Iterable[str], store: FrameStore) -> int:
+    """How many facts there are; what nobody counted is counted now."""
+    return sum(frame.counted().rows or 0 for predicate in predicates for frame in store.frames(predicate))
+
+
+def task_input(
+    jobs: Sequence[NodeJob],
+    relations: Mapping[str, int],
+    store: FrameStore,
+    context: Context,
+    parts: Parts | None = None,
+) -> DataFrame:
+    """Rows `relation, c0, …`; in one partition, or where `parts` are given in one for each of them."""
+    width = max([1, *relations.values()])
+    given = {
+        predicate: store.visible(predicate)
+        for predicate in relations
+        if store.frames(predicate) and store.rows(predicate) != 0
+    }
+    terms = _terms(given, [rule for job in jobs for rule in job.rules], context)
+    pieces = [_rows(context.spark.range(1).selectExpr("CAST(0 AS LONG) AS c0"), 1, _NOTHING, width, terms is not None)]
+    owners: list[str | None] = [None]
+    if terms is not None:
+        nulls = [f"CAST(NULL AS LONG) AS c{place}" for place in range(1, width)]
+        pieces.append(terms.selectExpr(f"{TERMS} AS {RELATION}", "id AS c0", *nulls, *FORMS))
+        owners.append(None)
+    for number, predicate in enumerate(relations):
+        if predicate in given:
+            frame = given[predicate]
+            pieces.append(_rows(frame.df, len(column_names(frame.arity)), number, width, terms is not None))
+            owners.append(predicate)
+    if parts is None:
+        return _union(pieces).coalesce(1)
+    columns = [parts.by.get(owner) if owner is not None else None for owner in owners]
+    return _dealt_out(pieces, columns, parts.count)
+
+
+def dealt_input(dealt: Sequence[tuple[DataFrame, int | None]], count: int) -> DataFrame:
+    """Relations of one width, numbered as they come, each dealt out by a column or copied to all of `count` parts."""
+    pieces = [df.selectExpr(f"{number} AS {RELATION}", "*") for number, (df, _) in enumerate(dealt)]
+    return _dealt_out(pieces, [column for _, column in dealt], count)
+
+
+def _dealt_out(pieces: Sequence[DataFrame], columns: Sequence[int | None], count: int) -> DataFrame:
+    dealt = [_dealt(piece, column, count) for piece, column in zip(pieces, columns, strict=True)]
+    return _union(dealt).repartitionById(count, PART).drop(PART)
+
+
+def _union(pieces: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda left, right: left.union(right), pieces)
+
+
+def _rows(df: DataFrame, columns: int, number: int, width: int, has_forms: bool) -> DataFrame:
+    ids = [f"c{place}" if place < columns else f"CAST(NULL AS LONG) AS c{place}" for place in range(width)]
+    forms = [f"CAST(NULL AS STRING) AS {name}" for name in FORMS] if has_forms else []
+    return df.selectExpr(f"{number} AS {RELATION}", *ids, *forms)
+
+
+def _dealt(piece: DataFrame, column: int | None, count: int) -> DataFrame:
+    if column is None:
+        return piece.selectExpr("*", f"explode(sequence(0, {count - 1})) AS {PART}")
+    return piece.selectExpr("*", f"CAST(pmod(xxhash64(c{column}), {count}) AS INT) AS {PART}")
+
+
+def _terms(given: Mapping[str, Frame], rules: Sequence[NormalRule], context: Context) -> DataFrame | None:
+    """The forms that the rules need; None where they need none, or where there are none.
+
+    Those of the constants in rules are among them, so that a task does not tell as new what the universe has.
+    """
+    universe = context.universe
+    columns = [(given[name].df, f"c{place}") for name, place in sorted(valued_columns(rules)) if name in given]
+    constants = [id_of(one.value, universe.collisions) for rule in rules for one in constants_of(rule)]
+    constants = sorted({number for number in constants if number & 3 == Tag.HASHED})
+    if not (columns or constants) or universe.rows == 0:
+        return None
+    if universe.rows <= WHOLE_UNIVERSE:
+        return universe.df
+    wanted = [df.selectExpr(f"{name} AS id").where(f"id & 3 = {int(Tag.HASHED)}") for df, name in columns]
+    if constants:
+        wanted.append(context.spark.createDataFrame([(number,) for number in constants], "id long"))
+    return universe.forms(_union(wanted))

@@ -1,0 +1,218 @@
+"""Hyper-nodes inside one Spark task: ids stream in, the embedded kernels run, facts go to files.
+
+A job is pickled with the function of a `mapInArrow` stage. Its input is one stream of rows `relation, c0, c1, …`: the number of a
+predicate in `inputs`, and ids. Where values are needed, rows with the number `TERMS` bring the forms of the universe. A
+task that derives too much stops, tells so, and gives what it has: all of it is true, so another strategy can go on from there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.analysis import Module
+from corollary.diagnostics import ProgramError
+from corollary.engines.embedded.evaluation import Evaluation, Report, Store
+from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.runner import Work
+from corollary.engines.spark.ids import CollisionTable
+from corollary.engines.spark.relations import column_names
+from corollary.engines.spark.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
+from corollary.engines.spark.task_universe import TERM_FIELDS, TaskUniverse
+from corollary.planning import NormalRule
+
+TERMS = -1
+RELATION = "relation"
+FORMS = ("common", "canonical", "datatype")
+_CHECK_EVERY = 0.02
+
+
+@dataclass(frozen=True)
+class Caps:
+    """When a task stops: facts that it has derived, bytes that it holds, pairs of one closure that it would write alone."""
+
+    facts: int
+    memory: int
+    pairs: int
+
+
+@dataclass(frozen=True)
+class TaskNode:
+    """A hyper-node as it travels: rules without spans, and the names of the program's predicates."""
+
+    name: str
+    rules: tuple[NormalRule, ...]
+    modules: tuple[Module, ...]
+    recursive: bool
+
+    @property
+    def heads(self) -> dict[str, int]:
+        return {rule.head.predicate: rule.head.arity for rule in self.rules}
+
+    @property
+    def may_be_replaced(self) -> bool:
+        """Whether a closure may write the relation anew, in another order."""
+        return len(self.modules) == 1 and self.modules[0].predicate is not None
+
+
+class CapReached(Exception):
+    """The task has to stop; the text says why."""
+
+
+@dataclass(frozen=True)
+class TaskJob:
+    """The function of a `mapInArrow` stage; it gives one row, the manifest."""
+
+    inputs: tuple[tuple[str, int], ...]
+    nodes: tuple[TaskNode, ...]
+    directory: str
+    caps: Caps
+    collisions: CollisionTable
+    orders_texts: bool
+    discards_errors: bool = True
+    without: frozenset[str] = frozenset()
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        run = _Run(self)
+        for batch in batches:
+            run.take(batch)
+        run.evaluate()
+        yield run.manifest.batch()
+
+
+class _Run:
+    def __init__(self, job: TaskJob) -> None:
+        self._job = job
+        self._terms = TaskUniverse(job.collisions)
+        self._store = Store()
+        self._store.universe = self._terms.universe
+        self._loaded = 0
+        self._checked = 0.0
+        self.manifest = Manifest()
+
+    # -- facts in ----------------------------------------------------------------------------------------------------
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Rows of any relations; they are distinct, and each comes once."""
+        numbers = batch.column(RELATION).to_numpy()
+        for number in np.unique(numbers).tolist():
+            chosen = numbers == number
+            part = batch if chosen.all() else batch.filter(pa.array(chosen))
+            if number == TERMS:
+                self._learn(part)
+            elif number >= 0:  # others only make sure that there is a task at all
+                predicate, arity = self._job.inputs[number]
+                self._insert(predicate, arity, part)
+
+    def _learn(self, batch: pa.RecordBatch) -> None:
+        self._terms.learn(pa.table([batch.column(name) for name in ("c0", *FORMS)], schema=TERM_FIELDS))
+
+    def _insert(self, predicate: str, arity: int, batch: pa.RecordBatch) -> None:
+        rows = np.empty((batch.num_rows, arity), np.uint32)
+        for place in range(arity):
+            rows[:, place] = self._terms.codes(batch.column(f"c{place}").to_numpy())
+        relation = self._store.relation(predicate, arity)
+        if arity:
+            relation.append_distinct(rows)
+        else:
+            relation.insert(rows)
+
+    # -- rules -------------------------------------------------------------------------------------------------------
+
+    def evaluate(self) -> None:
+        job = self._job
+        self._loaded = self._store.size
+        work = Work(discards_errors=job.discards_errors, check=self._check)
+        evaluation = Evaluation(self._store, work, orders_texts=job.orders_texts, without=job.without)
+        for predicate, arity in job.inputs:
+            self._store.relation(predicate, arity)
+        for number, node in enumerate(job.nodes):
+            record = NodeRecord(number)
+            self.manifest.nodes.append(record)
+            try:
+                self._evaluate(evaluation, work, node, record)
+            except ProgramError as error:
+                self.manifest.failure = (node.name, error.diagnostics[0].message)
+                return
+            if record.unfinished:
+                break
+        terms = self._terms.new_terms()
+        if terms.num_rows:
+            self.manifest.terms, _ = write_file(job.directory, "terms", terms.to_batches())
+
+    def _evaluate(self, evaluation: Evaluation, work: Work, node: TaskNode, record: NodeRecord) -> None:
+        started, instances = time.perf_counter(), work.instances
+        before = {
+            name: _Before(self._store.relation(name, arity), node.may_be_replaced) for name, arity in node.heads.items()
+        }
+        try:
+            found = evaluation.evaluate(node.rules, node.modules, recursive=node.recursive, owner=node.name)
+        except CapReached as reached:
+            found = Report("stopped")
+            record.unfinished = str(reached)
+        record.detail, record.rounds, record.instances = found.strategy, found.rounds, work.instances - instances
+        pairs = sum(self._store.relations[name].size - known.size for name, known in before.items())
+        if found.rounds == 0 and not record.unfinished and pairs > self._job.caps.pairs:
+            record.unfinished = f"its closure has {pairs:,} pairs"
+        if found.rounds or not record.unfinished or found.strategy == "stopped":
+            for name, known in before.items():
+                self._write(record.node, name, known)
+        record.seconds = time.perf_counter() - started
+
+    def _check(self) -> None:
+        now = time.monotonic()
+        if now - self._checked < _CHECK_EVERY:
+            return
+        self._checked = now
+        caps, derived = self._job.caps, self._store.size - self._loaded
+        if derived > caps.facts:
+            raise CapReached(f"it has derived {derived:,} facts")
+        held = sum(relation.nbytes for relation in self._store.relations.values()) + self._store.universe.nbytes
+        if held > caps.memory:
+            raise CapReached(f"it holds {held >> 20:,} MB")
+
+    # -- facts out ---------------------------------------------------------------------------------------------------
+
+    def _write(self, node: int, predicate: str, known: _Before) -> None:
+        relation = self._store.relations[predicate]
+        if relation.size == known.size:
+            return
+        batches = self._batches(known.new_rows(relation), relation.arity)
+        path, rows = write_file(self._job.directory, f"node{node}", batches)
+        if rows:
+            self.manifest.files.append(WrittenFile(node, predicate, path, rows))
+
+    def _batches(self, pieces: Iterator[Codes], arity: int) -> Iterator[pa.RecordBatch]:
+        names = column_names(arity)
+        for piece in pieces:
+            if arity:
+                columns = [self._terms.ids(np.ascontiguousarray(piece[:, place])) for place in range(arity)]
+            else:
+                columns = [np.zeros(1, np.int64)]
+            yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names=names)
+
+
+class _Before:
+    """A relation before a hyper-node ran: what is new afterwards stands behind, unless a closure has replaced the rows."""
+
+    def __init__(self, relation: Relation, may_be_replaced: bool) -> None:
+        self.size = relation.size
+        self._facts = relation.facts.copy() if may_be_replaced else None
+
+    def new_rows(self, relation: Relation) -> Iterator[Codes]:
+        if relation.arity == 0:
+            yield relation.facts
+            return
+        if self._facts is None or np.array_equal(relation.facts[: self.size], self._facts):
+            for start in range(self.size, relation.size, PIECE):
+                yield relation.facts[start : start + PIECE]
+            return
+        known = Relation(relation.arity)
+        known.append_distinct(self._facts)
+        for start in range(0, relation.size, PIECE):
+            piece = relation.facts[start : start + PIECE]
+            yield piece[~known.contains(piece)]

@@ -1,0 +1,83 @@
+"""What tasks told, as frames: the driver reads manifests, never facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.relations import Frame, id_schema
+from corollary.engines.spark.task_files import MANIFEST_SCHEMA, Manifest, NodeRecord, WrittenFile
+from corollary.engines.spark.task_universe import TERM_SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from corollary.engines.spark.context import Context
+
+
+class FileFrame(Frame):
+    """Rows in files. Spark looks at the files when somebody wants the rows: most results of a small program are never read alone."""
+
+    def __init__(self, spark: SparkSession, paths: Sequence[str], arity: int, rows: int) -> None:
+        object.__setattr__(self, "arity", arity)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "_read", lambda: spark.read.schema(id_schema(arity)).parquet(*paths))
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "df":
+            raise AttributeError(name)
+        object.__setattr__(self, "df", self._read())
+        return self.df
+
+
+def run_tasks(
+    df: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+) -> list[Manifest]:
+    """Runs a function over the partitions; there is one manifest per task."""
+    return [Manifest.read(row[0]) for row in df.mapInArrow(function, MANIFEST_SCHEMA).collect()]
+
+
+def task_directory(context: Context) -> str:
+    return f"{context.workspace.path}/tasks"
+
+
+def outcomes_of(manifests: Sequence[Manifest], jobs: Sequence[NodeJob], spark: SparkSession) -> list[NodeOutcome]:
+    """What became of each hyper-node; those that no task came to are missing. New constants are with the last one."""
+    for manifest in manifests:
+        if manifest.failure is not None:
+            raise ProgramError([Diagnostic(catalogue.FAILED_EXPRESSION, manifest.failure[1])])
+    files = [file for manifest in manifests for file in manifest.files]
+    records = [record for manifest in manifests for record in manifest.nodes]
+    outcomes = []
+    for number, job in enumerate(jobs):
+        mine = [record for record in records if record.node == number]
+        if mine:
+            outcomes.append(_outcome(mine, [file for file in files if file.node == number], job, spark))
+    paths = [manifest.terms for manifest in manifests if manifest.terms]
+    if outcomes and paths:
+        outcomes[-1].terms.append(spark.read.schema(TERM_SCHEMA).parquet(*paths))
+    return outcomes
+
+
+def _outcome(
+    records: Sequence[NodeRecord], files: Sequence[WrittenFile], job: NodeJob, spark: SparkSession
+) -> NodeOutcome:
+    facts: dict[str, Frame] = {}
+    for predicate, arity in job.heads.items():
+        mine = [file for file in files if file.predicate == predicate]
+        if mine:
+            facts[predicate] = FileFrame(spark, [file.path for file in mine], arity, sum(file.rows for file in mine))
+    unfinished = [record.unfinished for record in records if record.unfinished]
+    return NodeOutcome(
+        facts,
+        rounds=max(record.rounds for record in records),
+        instances=sum(record.instances for record in records),
+        detail="+".join(dict.fromkeys(record.detail for record in records)),
+        unfinished=unfinished[0] if unfinished else None,
+        seconds=max(record.seconds for record in records),
+    )

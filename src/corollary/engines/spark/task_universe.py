@@ -1,0 +1,227 @@
+"""Inside a task: ids of constants to and from the codes that the embedded kernels work with.
+
+A task joins by identity, so it seldom needs to know what an id stands for: ids that nobody explained become opaque constants.
+When the task itself makes a constant with the id of an opaque one, the opaque one turns out to be that constant, and both have
+one code; if that is wrong, because two constants have one hash, the collision check of the universe finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.term_table import gather
+from corollary.engines.embedded.universe import OPAQUE, Kind, Universe
+from corollary.engines.spark.forms import codes_of_forms, form_table
+from corollary.engines.spark.id_kernels import decimal_texts
+from corollary.engines.spark.id_map import NOT_FOUND, IdMap
+from corollary.engines.spark.ids import (
+    NO_COLLISIONS,
+    CollisionTable,
+    Ids,
+    Tag,
+    ids_of,
+    ids_of_doubles,
+    ids_of_encoded_texts,
+    ids_of_integers,
+    ids_of_universe,
+    is_hashed,
+    tag,
+)
+from corollary.program import Structure, Value
+
+TERM_FIELDS = pa.schema(
+    [("id", pa.int64()), ("common", pa.string()), ("canonical", pa.string()), ("datatype", pa.string())]
+)
+"""The columns of the universe."""
+TERM_SCHEMA = "id long, common string, canonical string, datatype string"
+"""The same, as Spark's functions take it."""
+
+
+class TaskUniverse:
+    """`universe` is the embedded one; its codes mean something in this task only."""
+
+    def __init__(self, collisions: CollisionTable = NO_COLLISIONS) -> None:
+        self.collisions = collisions
+        self.universe: Universe = _MintingUniverse(self)
+        self._map = IdMap()
+        self._ids = np.empty(1024, np.int64)
+        self._told = np.zeros(1024, np.bool_)  # codes that were taught, or that `new_terms` has told already
+        self._known = 0  # codes below this number have their id in `_ids`
+        self._opaque = 0
+        self._is_minting = True
+
+    def learn(self, terms: pa.RecordBatch | pa.Table) -> None:
+        """What ids stand for, as rows of the universe; what is known already may come again."""
+        table = pa.table(terms) if isinstance(terms, pa.RecordBatch) else terms
+        self._follow()
+        ids = table.column("id").to_numpy()
+        codes = self._map.find(ids)
+        missing = codes == NOT_FOUND
+        opaque = ~missing
+        self._told[codes[opaque]] = True
+        opaque[opaque] = self.universe.kinds[codes[opaque]] == Kind.OPAQUE
+        if opaque.any():
+            revealed, first = np.unique(codes[opaque], return_index=True)
+            self._reveal(revealed, lambda: self._encode_forms(table, np.flatnonzero(opaque)[first]))
+        if missing.any():
+            made = self._encode_forms(table, None if missing.all() else np.flatnonzero(missing))
+            self._register(made, ids[missing])
+            self._told[made] = True
+
+    def codes(self, ids: Ids) -> Codes:
+        """The codes of ids, in an array of any shape; hashed ids that nobody explained become opaque constants."""
+        ids = np.asarray(ids, np.int64)
+        flat = np.ascontiguousarray(ids).reshape(-1)
+        tags = tag(flat)
+        with self._learning():
+            if not tags.any():
+                return self.universe.encode_integers(flat >> 2).reshape(ids.shape)
+            codes = np.empty(len(flat), np.uint32)
+            for number in np.unique(tags).tolist():
+                chosen = tags == number
+                codes[chosen] = self._codes_of_tag(Tag(number), flat[chosen])
+        return codes.reshape(ids.shape)
+
+    def ids(self, codes: Codes) -> Ids:
+        """The ids of codes, in an array of any shape; constants that the task made get theirs now."""
+        self._follow()
+        found: Ids = self._ids[codes]
+        return found
+
+    def new_terms(self) -> pa.Table:
+        """Rows of the universe (`TERM_FIELDS`) of hashed constants that the task made and nobody taught it; each is told once."""
+        self._follow()
+        size = self.universe.size
+        new = is_hashed(self._ids[:size]) & ~self._told[:size] & (self.universe.kinds[:size] != Kind.OPAQUE)
+        codes = np.flatnonzero(new).astype(np.uint32)
+        self._told[codes] = True
+        forms = form_table(self.universe, codes)
+        return pa.table([pa.array(self._ids[codes]), *forms.columns], schema=TERM_FIELDS)
+
+    # -- what the universe asks before it makes a constant -----------------------------------------------------------
+
+    def meets_opaque(self) -> bool:
+        """Whether a constant that is made now could be one of the opaque ones."""
+        return self._is_minting and self._opaque > 0
+
+    def meet(self, ids: Ids, encode: Callable[[Any], Codes]) -> None:
+        """The constants with these ids are about to be made; `encode` makes those at some places only."""
+        distinct, first = np.unique(ids, return_index=True)
+        codes = self._map.find(distinct)
+        known = codes != NOT_FOUND
+        known[known] = self.universe.kinds[codes[known]] == Kind.OPAQUE
+        if known.any():
+            self._reveal(codes[known], lambda: encode(first[known]))
+
+    def _reveal(self, opaque: Codes, encode: Callable[[], Codes]) -> None:
+        """The opaque constants are those that `encode` makes, in the same order."""
+        before = self.universe.size
+        with self._learning():
+            made = encode()
+        fresh = made >= before
+        self.universe.reveal(opaque[fresh], made[fresh])
+        self._opaque -= int(fresh.sum())
+
+    # -- bookkeeping -------------------------------------------------------------------------------------------------
+
+    def _codes_of_tag(self, number: Tag, ids: Ids) -> Codes:
+        match number:
+            case Tag.INTEGER:
+                return self.universe.encode_integers(ids >> 2)
+            case Tag.DECIMAL:
+                return self.universe.encode_texts(Kind.DECIMAL, *decimal_texts(ids))
+            case Tag.SMALL:
+                return self.universe.encode_booleans((ids >> 2).astype(np.bool_))
+            case Tag.HASHED:
+                self._follow()
+                codes = self._map.find(ids)
+                missing = codes == NOT_FOUND
+                if missing.any():
+                    unknown = self._map.number(ids[missing], self.universe.size)
+                    self._register(self.universe.add_opaque(unknown), unknown)
+                    self._opaque += len(unknown)
+                    codes[missing] = self._map.find(ids[missing])
+                return codes
+
+    def _encode_forms(self, table: pa.Table, rows: Any | None) -> Codes:
+        chosen = table.select(["canonical", "datatype"])
+        if rows is not None:
+            chosen = chosen.take(pa.array(rows))
+        canonical, datatype = (_whole(chosen.column(name)) for name in ("canonical", "datatype"))
+        with self._learning():
+            return codes_of_forms(self.universe, canonical, datatype)
+
+    def _follow(self) -> None:
+        """Gives ids to the codes that were made since the last time."""
+        codes = np.arange(self._known, self.universe.size, dtype=np.uint32)
+        if len(codes):
+            self._register(codes, ids_of_universe(self.universe, codes, self.collisions))
+
+    def _register(self, codes: Codes, ids: Ids) -> None:
+        size = self.universe.size
+        if size > len(self._ids):
+            capacity = max(size, len(self._ids) * 2)
+            self._ids, self._told = np.resize(self._ids, capacity), np.resize(self._told, capacity)
+        self._told[self._known : size] = False
+        self._ids[codes] = ids
+        hashed = is_hashed(ids)
+        self._map.add(ids[hashed], codes[hashed])
+        self._known = size
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        before, self._is_minting = self._is_minting, False
+        try:
+            yield
+        finally:
+            self._is_minting = before
+
+
+class _MintingUniverse(Universe):
+    """Looks among the opaque constants before it makes a new one."""
+
+    def __init__(self, task: TaskUniverse) -> None:
+        super().__init__()
+        self._task = task
+
+    def encode_texts(self, kind: Kind, data: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any]) -> Codes:
+        if self._task.meets_opaque():
+            ids = ids_of_encoded_texts(kind, data, offsets, self._task.collisions)
+            self._task.meet(ids, lambda places: self.encode_texts(kind, *_texts_at(data, offsets, places)))
+        return super().encode_texts(kind, data, offsets)
+
+    def encode_integers(self, values: Ids) -> Codes:
+        if self._task.meets_opaque():
+            ids = ids_of_integers(np.ascontiguousarray(values, np.int64), self._task.collisions)
+            self._task.meet(ids, lambda places: self.encode_integers(values[places]))
+        return super().encode_integers(values)
+
+    def encode_doubles(self, values: np.ndarray[Any, np.dtype[np.float64]]) -> Codes:
+        if self._task.meets_opaque():
+            ids = ids_of_doubles(values, self._task.collisions)
+            self._task.meet(ids, lambda places: self.encode_doubles(values[places]))
+        return super().encode_doubles(values)
+
+    def _encode_term(self, value: Value) -> int:
+        if isinstance(value, Structure) and value.name == OPAQUE:
+            return int(self._task.codes(np.array(value.arguments, np.int64))[0])
+        if self._task.meets_opaque():
+            ids = ids_of([value], self._task.collisions)
+            self._task.meet(ids, lambda _: np.array([self._encode_term(value)], np.uint32))
+        return super()._encode_term(value)
+
+
+def _texts_at(data: Any, offsets: Any, places: Any) -> tuple[Any, Any]:
+    chosen = np.zeros(len(places) + 1, np.int64)
+    np.cumsum(offsets[places + 1] - offsets[places], out=chosen[1:])
+    return gather(data, offsets[places], chosen), chosen
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,177 @@
+"""The universe on Spark: what every hashed id stands for, as a table that only grows.
+
+Tasks make ids alone, so two of them may make one id for two constants. `append` finds that before anything is kept: it raises
+`Collisions`, all but one of the constants get another id from then on, and the stage that made them runs again (`settled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.forms import codes_of_forms
+from corollary.engines.spark.ids import HASH_BITS, CollisionTable, salted_id
+from corollary.engines.spark.task_universe import TERM_FIELDS, TERM_SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from corollary.engines.spark.workspace import Workspace
+
+T = TypeVar("T")
+
+_MOST_SEGMENTS = 16
+_FOLDED = 12
+_SMALL = 200_000  # new constants that every task may get, to compare its part of the universe with
+_AT_ONCE = 10_000  # collisions that the driver looks at in one go; the next run finds the others
+_MOST_RUNS = 100
+
+
+class Collisions(Exception):
+    """Two constants have one id; `table` is how ids are made from now on. Only `settled` catches it."""
+
+    def __init__(self, table: CollisionTable) -> None:
+        super().__init__("two constants have one id; the stage must run again")
+        self.table = table
+
+
+def settled(stage: Callable[[], T]) -> T:
+    """What a stage gives that makes ids with the collisions of the universe and appends what it made; run until none collide."""
+    for _ in range(_MOST_RUNS):
+        try:
+            return stage()
+        except Collisions:
+            continue
+    raise RuntimeError(f"constants still have equal ids after {_MOST_RUNS} runs: are the hashes too narrow?")
+
+
+class _Segment(NamedTuple):
+    df: DataFrame
+    rows: int
+
+
+class SparkUniverse:
+    """Belongs to one knowledge base. Whoever makes ids does so with its `collisions`, as they are at that time."""
+
+    def __init__(self, spark: SparkSession, workspace: Workspace, hash_bits: int = HASH_BITS) -> None:
+        self._spark = spark
+        self._workspace = workspace
+        self._segments: list[_Segment] = []
+        self.collisions = CollisionTable(hash_bits=hash_bits)
+
+    @property
+    def rows(self) -> int:
+        """The number of hashed constants."""
+        return sum(segment.rows for segment in self._segments)
+
+    @property
+    def df(self) -> DataFrame:
+        """Columns `id`, `common`, `canonical`, `datatype`; an id occurs once."""
+        if not self._segments:
+            return self._spark.createDataFrame([], TERM_SCHEMA)
+        return reduce(lambda left, right: left.union(right), (segment.df for segment in self._segments))
+
+    def forms(self, ids: DataFrame) -> DataFrame:
+        """The rows of the ids in the column `id` of a table; inline ones have none."""
+        return self.df.join(ids.where("id & 3 = 2").select("id").distinct(), "id", "left_semi")
+
+    def append(self, terms: DataFrame | pa.Table) -> int:
+        """Adds the constants that are new, and says how many they are; raises `Collisions`, and then nothing was added.
+
+        A row may come any number of times.
+        """
+        if isinstance(terms, pa.Table):
+            if not terms.num_rows:
+                return 0
+            terms = self._spark.createDataFrame(terms.cast(TERM_FIELDS).combine_chunks())
+        written, rows, within = self._distinct(terms)
+        if within:
+            self._collide(terms, written.where("other").select("id"))
+        found = written.drop("other")
+        known, different = self._known_among(found, rows) if rows and self._segments else (0, 0)
+        if different:
+            both = self.df.alias("old").join(found.alias("new"), "id")
+            self._collide(terms, both.where(_differ("old", "new")).select("id"))
+        if known == rows:
+            return 0
+        if known:
+            found, rows = self._workspace.write(found.join(self.df.select("id"), "id", "left_anti"), "universe")
+        self._add(found, rows)
+        return rows
+
+    def _distinct(self, terms: DataFrame) -> tuple[DataFrame, int, int]:
+        """One row for each id, written down, and how many ids two constants have; `other` says which."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812
+
+        form = F.struct("datatype", "canonical", "common")
+        grouped = terms.groupBy("id").agg(F.min(form).alias("least"), F.max(form).alias("most"))
+        rows = grouped.select(
+            "id", "least.common", "least.canonical", "least.datatype", _differ("least", "most").alias("other")
+        )
+        collisions = Observation()
+        counted = rows.observe(collisions, F.count_if("other").alias("within"))
+        written, count = self._workspace.write(counted, "universe")
+        return written, count, int(collisions.get.get("within", 0))
+
+    def _known_among(self, found: DataFrame, rows: int) -> tuple[int, int]:
+        """How many ids the universe has already, and how many of these stand for something else there."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        new = found.select("id", "canonical", "datatype")
+        both = self.df.alias("old").join((F.broadcast(new) if rows <= _SMALL else new).alias("new"), "id")
+        differ = F.count_if(_differ("old", "new")).alias("different")
+        row = both.agg(F.count(F.lit(1)).alias("known"), differ).collect()[0]
+        return row["known"], row["different"]
+
+    def _add(self, df: DataFrame, rows: int) -> None:
+        self._segments.append(_Segment(df, rows))
+        if len(self._segments) > _MOST_SEGMENTS:
+            ordered = sorted(self._segments, key=lambda segment: segment.rows)
+            small = reduce(lambda left, right: left.union(right), (segment.df for segment in ordered[:_FOLDED]))
+            # The files of the small ones stay: a data frame that somebody made before may read them.
+            self._segments = [*ordered[_FOLDED:], _Segment(*self._workspace.write(small.coalesce(1), "universe"))]
+
+    def _collide(self, terms: DataFrame, ids: DataFrame) -> None:
+        """Raises `Collisions`: who had the id first keeps it, else the first in the order of texts."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        ids = ids.distinct().limit(_AT_ONCE)
+        old = self.df.join(ids, "id", "left_semi").select("id", F.lit(0).alias("is_new"), "datatype", "canonical")
+        new = terms.join(ids, "id", "left_semi").select("id", F.lit(1).alias("is_new"), "datatype", "canonical")
+        rows = sorted(map(tuple, old.union(new.distinct()).limit(_AT_ONCE).collect()))
+        self.collisions = self.collisions.with_salts(_new_salts(rows, self.collisions))
+        raise Collisions(self.collisions)
+
+
+def _differ(left: str, right: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    same = [F.col(f"{left}.{name}") == F.col(f"{right}.{name}") for name in ("datatype", "canonical")]
+    return ~(same[0] & same[1])
+
+
+def _new_salts(rows: list[tuple[int, int, str, str]], table: CollisionTable) -> dict[tuple[str, str], int]:
+    """Salts for all but the first constant of each id, with which they have an id that none of the others has."""
+    owners: dict[int, tuple[str, str]] = {}
+    losers: dict[tuple[str, str], None] = {}
+    for number, _, datatype, canonical in rows:
+        if owners.setdefault(number, (datatype, canonical)) != (datatype, canonical):
+            losers[datatype, canonical] = None
+    if not losers:
+        return {}
+    universe = Universe()
+    datatypes, canonicals = (pa.array(part, pa.string()) for part in zip(*losers, strict=True))
+    salts: dict[tuple[str, str], int] = {}
+    taken = set(owners)
+    for form, code in zip(losers, codes_of_forms(universe, canonicals, datatypes).tolist(), strict=True):
+        first = table.salts.get(form, 0) + 1
+        # Narrow hashes may leave nothing free; then the next run looks further.
+        options = ((salt, salted_id(universe, code, salt, table)) for salt in range(first, first + 1000))
+        salts[form], number = next((option for option in options if option[1] not in taken), (first, 0))
+        taken.add(number)
+    return salts

@@ -1,0 +1,255 @@
+"""What only values decide: computations, comparisons and aggregates inside tasks, by the functions of the embedded engine.
+
+Each stage is a function for `mapInArrow`. It takes batches of ids, with the forms of those constants whose values are needed in
+columns beside them, and gives ids back. Constants that the task made come back in the column `minted`, in the first row of a
+batch: facts of other rows may use them too, so whoever wants them reads the stage's own output, not what later joins leave of it.
+Every batch has a universe of its own, so that the memory of a task doesn't grow with its data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.embedded.aggregation import aggregate_rows
+from corollary.engines.embedded.expressions import compute_column, first_error, holds_column
+from corollary.engines.embedded.ordering import NUMBER, Ordering
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.ids import CollisionTable, Ids
+from corollary.engines.spark.task_universe import TERM_FIELDS, TaskUniverse
+from corollary.language import print_term
+from corollary.planning import Compare, Compute
+from corollary.program import AggregateOperation, Constant, Term, Variable
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+MINTED = "minted"
+NO_VALUE_ID = -1
+"""What a computation under negation gives where it has no value: no constant has this id, so no fact has it."""
+
+_FAILED = "\x1e"  # around the message of a failed expression, in what Spark says
+
+_TERM = pa.struct(list(TERM_FIELDS))
+_MINTED = pa.list_(_TERM)
+MINTED_SCHEMA = f"{MINTED} array<struct<id: long, common: string, canonical: string, datatype: string>>"
+
+
+def form_columns(column: str) -> tuple[str, str, str]:
+    """Where the forms of a column's constants stand; they are null beside constants that are their own id."""
+    return f"{column}_common", f"{column}_canonical", f"{column}_datatype"
+
+
+def _learn(task: TaskUniverse, batch: pa.RecordBatch, taught: tuple[str, ...]) -> None:
+    """Teaches the forms that stand beside ids; ids in different columns may be the same."""
+    for column in taught:
+        ids = batch.column(column)
+        forms = [batch.column(name) for name in form_columns(column)]
+        known = np.flatnonzero(~np.asarray(forms[2].is_null()))
+        _, first = np.unique(ids.to_numpy()[known], return_index=True)
+        rows = pa.array(known[first])
+        task.learn(pa.table([one.take(rows) for one in (ids, *forms)], schema=TERM_FIELDS))
+
+
+def minted_column(task: TaskUniverse, used: list[Ids], count: int) -> pa.Array:
+    """The column of new terms: all of a batch in its first row, if a result uses them."""
+    terms = task.new_terms()
+    if count and terms.num_rows:
+        terms = terms.filter(pa.array(np.isin(terms["id"].to_numpy(), np.concatenate(used))))
+    if not count or not terms.num_rows:
+        return pa.nulls(count, _MINTED)
+    structs = terms.combine_chunks().to_struct_array()
+    values = structs.combine_chunks() if isinstance(structs, pa.ChunkedArray) else structs
+    offsets = np.full(count + 1, len(values), np.int32)
+    offsets[0] = 0
+    mask = np.ones(count, np.bool_)
+    mask[0] = False
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=_MINTED, mask=pa.array(mask))
+
+
+@dataclass(frozen=True)
+class ValueStage:
+    """Computations and comparisons one after the other on the bindings of a batch.
+
+    `columns` tells in which column of a batch each variable is, also the computed ones; `outputs` are the columns to give.
+    """
+
+    operations: tuple[Compute | Compare, ...]
+    columns: Mapping[str, str]
+    taught: tuple[str, ...]
+    outputs: tuple[str, ...]
+    collisions: CollisionTable
+    stops: str | None = None
+    """The rule, where an expression without a value stops the run; otherwise it discards the row."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                yield self._run(batch)
+
+    def _run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        task = TaskUniverse(self.collisions)
+        _learn(task, batch, self.taught)
+        ordering = Ordering(task.universe, texts=any(_orders(one) for one in self.operations))
+        given = set(batch.schema.names)
+        ids: dict[str, Ids] = {name: batch.column(name).to_numpy() for name in self.outputs if name in given}
+        needed = {name for operation in self.operations for name in operation.inputs}
+        needed |= {one.variable for one in self.operations if isinstance(one, Compute)}
+        codes = {
+            name: task.codes(batch.column(self.columns[name]).to_numpy())
+            for name in sorted(needed)
+            if self.columns[name] in given
+        }
+        count = batch.num_rows
+        made: list[str] = []
+        for operation in self.operations:
+            keep: Array
+            if self.stops is not None:
+                _stop_on_errors(self.stops, operation, codes, count, task.universe)
+            if isinstance(operation, Compare):
+                keep = _holds(operation, codes, count, task.universe, ordering)
+            else:
+                column = self.columns[operation.variable]
+                new, valid = compute_column(replace(operation, total=False), codes, count, task.universe)
+                if operation.total:
+                    ids[column] = np.full(count, NO_VALUE_ID, np.int64)
+                    ids[column][valid] = task.ids(new[valid])
+                    keep = np.ones(count, np.bool_)
+                elif column in ids:  # it has a value already; ids tell identity, also of constants that nobody taught
+                    keep = valid.copy()
+                    keep[valid] = task.ids(new[valid]) == ids[column][valid]
+                elif operation.variable in codes:
+                    keep = valid & (codes[operation.variable] == new)
+                else:
+                    keep = valid
+                    codes[operation.variable] = new
+                    made.append(operation.variable)
+            if not keep.all():
+                codes = {name: column[keep] for name, column in codes.items()}
+                ids = {name: column[keep] for name, column in ids.items()}
+                count = int(keep.sum())
+        for variable in made:
+            ids[self.columns[variable]] = task.ids(codes[variable])
+        computed = [self.columns[one.variable] for one in self.operations if isinstance(one, Compute)]
+        minted = minted_column(task, [ids[column] for column in computed] or [np.empty(0, np.int64)], count)
+        arrays = [pa.array(ids[name]) for name in self.outputs]
+        return pa.RecordBatch.from_arrays([*arrays, minted], names=[*self.outputs, MINTED])
+
+
+def _stop_on_errors(
+    rule: str, operation: Compute | Compare, codes: dict[str, Codes], count: int, universe: Universe
+) -> None:
+    if isinstance(operation, Compute):
+        terms: tuple[Term, ...] = (operation.expression,)
+    else:
+        terms = () if operation.is_simple else (operation.left, operation.right)
+    for term in terms:
+        error = first_error(term, codes, count, universe)
+        if error is not None:
+            raise ValueError(f"{_FAILED}in rule {rule}: {print_term(term)} has no value: {error}{_FAILED}")
+
+
+@contextmanager
+def failures_explained() -> Iterator[None]:
+    """An expression without a value stops a task, where it is to stop the run, and Spark tells about it in its own way."""
+    try:
+        yield
+    except Exception as error:
+        parts = str(error).split(_FAILED)
+        if len(parts) < 3:
+            raise
+        raise ProgramError([Diagnostic(catalogue.FAILED_EXPRESSION, parts[1])]) from error
+
+
+def _orders(operation: Compute | Compare) -> bool:
+    return isinstance(operation, Compare) and operation.operator not in ("=", "!=")
+
+
+def _holds(compare: Compare, codes: dict[str, Codes], count: int, universe: Universe, ordering: Ordering) -> Array:
+    """Like `holds_column`, with ranks in place of values where both sides are plain, as the embedded kernels have it."""
+    if not compare.is_simple:
+        return holds_column(compare, codes, count, universe)
+    left, right = (_side(side, codes, count, universe) for side in (compare.left, compare.right))
+    kinds, ranks = ordering.arrays()
+    holds: Array
+    if compare.operator in ("=", "!="):
+        numbers = (kinds[left] == NUMBER) & (kinds[right] == NUMBER)
+        equal = np.where(numbers, ranks[left] == ranks[right], left == right)
+        holds = equal if compare.operator == "=" else ~equal
+    else:
+        order = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[compare.operator]
+        holds = (kinds[left] == kinds[right]) & (kinds[left] != 0) & order(ranks[left], ranks[right])
+    return ~holds if compare.negated else holds
+
+
+def _side(side: Term, codes: dict[str, Codes], count: int, universe: Universe) -> Codes:
+    if isinstance(side, Constant):
+        return np.full(count, universe.encode(side.value), np.uint32)
+    assert isinstance(side, Variable)
+    return codes[side.name]
+
+
+@dataclass(frozen=True)
+class GroupStage:
+    """Aggregates over batches that are sorted by group: one task sees every row of a group, and keeps the rows of one group
+    and of one batch in memory. The rows of the input are distinct.
+    """
+
+    group_by: tuple[str, ...]
+    operations: tuple[AggregateOperation, ...]
+    columns: Mapping[str, str]
+    taught: tuple[str, ...]
+    collisions: CollisionTable
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting: list[pa.RecordBatch] = []
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            start = self._last_group(batch, waiting)
+            if start is None:
+                waiting.append(batch)
+                continue
+            yield self._run([*waiting, batch.slice(0, start)])
+            waiting = [batch.slice(start)]
+        if waiting:
+            yield self._run(waiting)
+
+    def _last_group(self, batch: pa.RecordBatch, waiting: list[pa.RecordBatch]) -> int | None:
+        """Where the last group of a batch starts; None where all rows so far may be of one group."""
+        same = np.ones(batch.num_rows, np.bool_)
+        continues = True
+        for name in self.group_by:
+            column = batch.column(self.columns[name]).to_numpy()
+            same &= column == column[-1]
+            if waiting:
+                continues &= bool(waiting[-1].column(self.columns[name])[-1].as_py() == column[-1])
+        if not same.all():
+            return int(np.flatnonzero(~same)[-1]) + 1
+        return None if continues else 0
+
+    def _run(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        table = pa.Table.from_batches([batch for batch in batches if batch.num_rows]).combine_chunks()
+        batch = table.to_batches()[0]
+        task = TaskUniverse(self.collisions)
+        _learn(task, batch, self.taught)
+        arguments = [one.argument.name for one in self.operations if isinstance(one.argument, Variable)]
+        names = list(dict.fromkeys([*self.group_by, *arguments]))
+        rows = np.zeros((batch.num_rows, len(names)), np.uint32)
+        for place, name in enumerate(names):
+            rows[:, place] = task.codes(batch.column(self.columns[name]).to_numpy())
+        places = {name: place for place, name in enumerate(names)}
+        found = aggregate_rows(rows, places, self.group_by, self.operations, task.universe).facts
+        ids = [task.ids(np.ascontiguousarray(found[:, place])) for place in range(found.shape[1])]
+        results = ids[len(self.group_by) :]
+        arrays = [pa.array(column) for column in ids]
+        names_of_ids = [f"c{place}" for place in range(len(ids))]
+        return pa.RecordBatch.from_arrays(
+            [*arrays, minted_column(task, results, len(found))], names=[*names_of_ids, MINTED]
+        )

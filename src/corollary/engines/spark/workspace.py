@@ -1,0 +1,179 @@
+"""The directory of one knowledge base on Spark: its tables, its universe and its checkpoints.
+
+What stands there is read by tasks on every machine, so on a cluster it must be a directory that all of them share. It is removed
+at `close` and when the process ends; where Python is killed, Hadoop removes it when Java ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import tempfile
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.relations import Frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_CONFIGURED = "spark.checkpoint.dir"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HINT = "give workspace= a directory that every machine of the cluster can read and write, such as hdfs://… or a shared disk"
+
+
+def choose_directory(asked: str | None, configured: str | None, master: str) -> str:
+    """The directory below which a workspace is made: what was asked for, what Spark was given, or one of this machine."""
+    if asked or configured:
+        chosen = asked or configured or ""
+        return chosen if _SCHEME.match(chosen) else Path(chosen).absolute().as_uri()
+    if re.match(r"local(\[|$)", master):
+        return Path(tempfile.gettempdir()).absolute().as_uri()
+    message = f"the Spark cluster at {master} has no directory for tables and checkpoints that its machines share"
+    raise ProgramError([Diagnostic(catalogue.UNUSABLE_WORKSPACE, message, hint=f"{_HINT}, or set {_CONFIGURED}")])
+
+
+class Workspace:
+    """`path` is a new directory below the chosen one; nothing of another knowledge base stands there."""
+
+    def __init__(self, spark: SparkSession, directory: str | None = None) -> None:
+        self._spark = spark
+        configured = spark.conf.get(_CONFIGURED, None)
+        parent = choose_directory(directory, configured, _master(spark))
+        self.path = f"{parent.rstrip('/')}/corollary-{uuid.uuid4().hex[:12]}"
+        self._written = 0
+        self._is_open = True
+        try:
+            _make_directory(spark, self.path)
+        except Exception as error:  # Java's, or Python's: what matters is that there is no directory
+            reason = _reason(error)
+            diagnostic = Diagnostic(catalogue.UNUSABLE_WORKSPACE, f"cannot make {self.path}: {reason}", hint=_HINT)
+            raise ProgramError([diagnostic]) from error
+        atexit.register(self.close)
+
+    def table(self, df: DataFrame, name: str, arity: int | None = None) -> Frame:
+        """The rows of ids written as Parquet and counted on the way; what is read from now on is the file."""
+        written, rows = self.write(df, name)
+        return Frame(written, len(df.columns) if arity is None else arity, rows)
+
+    def write(self, df: DataFrame, name: str) -> tuple[DataFrame, int]:
+        """The same for a table of any columns: the table as it was written, and the number of its rows."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812
+
+        path = self.place(name)
+        counted = Observation()
+        try:
+            df.observe(counted, F.count(F.lit(1)).alias("rows")).write.parquet(path)
+        except BaseException:
+            self.remove(path)
+            raise
+        return self._spark.read.schema(df.schema).parquet(path), int(counted.get.get("rows", 0))
+
+    def place(self, name: str) -> str:
+        """The path of a table that nobody wrote yet."""
+        self._written += 1
+        return f"{self.path}/{self._written}-{_NOT_IN_NAMES.sub('_', name)[:60]}"
+
+    def checkpoint(self, df: DataFrame) -> DataFrame:
+        """The rows in reliable storage, without their history: no lost executor can lose them."""
+        _use_for_checkpoints(self._spark, f"{self.path}/checkpoints")
+        return df.checkpoint(eager=True)
+
+    def remove(self, path: str) -> None:
+        """Removes a table of this workspace that nothing reads any more; what can't be removed now goes with the rest."""
+        with suppress(Exception):
+            _remove(self._spark, path)
+
+    def close(self) -> None:
+        """Removes the directory; a second call does nothing."""
+        if self._is_open:
+            self._is_open = False
+            atexit.unregister(self.close)
+            self.remove(self.path)
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _master(spark: SparkSession) -> str:
+    return spark.conf.get("spark.master", None) or "the address of the session"
+
+
+def _use_for_checkpoints(spark: SparkSession, path: str) -> None:
+    """Spark has one directory for checkpoints in a process; several knowledge bases take turns."""
+    try:
+        context = spark.sparkContext
+    except Exception:  # Spark Connect has none, and uses the directory of its server
+        return
+    current = context.getCheckpointDir()
+    if current is None or not str(current).startswith(path):
+        context.setCheckpointDir(path)
+
+
+# -- files, where Hadoop finds them ------------------------------------------------------------------------------------
+
+
+def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """Hadoop's file system and its path. A stopped session has no configuration any more, but Java is still there."""
+    from pyspark import SparkContext
+
+    java: Any = SparkContext._jvm
+    place = java.org.apache.hadoop.fs.Path(path)
+    try:
+        configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    except Exception:
+        configuration = java.org.apache.hadoop.conf.Configuration()
+    return place.getFileSystem(configuration), place
+
+
+def _make_directory(spark: SparkSession, path: str) -> None:
+    local = _local(path)
+    if local is not None:
+        local.mkdir(parents=True)
+        if not os.access(local, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+    if not _has_java():
+        return
+    files, place = _file_system(spark, path)
+    if not files.mkdirs(place):
+        raise OSError("it cannot be made")
+    files.deleteOnExit(place)
+
+
+def _remove(spark: SparkSession, path: str) -> None:
+    local = _local(path)
+    if local is not None:
+        shutil.rmtree(local, ignore_errors=True)
+        return
+    if _has_java():
+        files, place = _file_system(spark, path)
+        files.delete(place, True)
+
+
+def _local(path: str) -> Path | None:
+    parts = urlparse(path)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def _has_java() -> bool:
+    from pyspark import SparkContext
+
+    return SparkContext._jvm is not None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    java = getattr(error, "java_exception", None)
+    return str(java.getMessage() if java is not None else error).strip().splitlines()[0]

@@ -1,0 +1,281 @@
+"""Rules as relational algebra (paper 001, section 2.4.2), for engines that run whole relations at a time.
+
+The tree is left-deep, in the order that `plan_rule` finds from real cardinalities. Negation is an anti-join against the
+negated atom projected to the variables that it shares with the rest, not the paper's `!=` in a join condition, which is wrong.
+The columns of a relation are `$0 … $n-1`; everywhere else a column has the name of its variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from corollary.planning.join_order import plan_rule
+from corollary.planning.normal_form import AggregateSource, Compare, Compute, NormalRule, Source
+from corollary.planning.rule_plan import Absence, Access, Column, NoStatistics, RulePlan, Statistics, Use, Version
+from corollary.program import AggregateOperation, Atom, Constant, Variable
+
+
+def positional(arity: int) -> tuple[str, ...]:
+    """The columns of a relation; no variable has such a name."""
+    return tuple(f"${position}" for position in range(arity))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The relation with one row and no columns: what a body without atoms starts from."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Scan:
+    predicate: str
+    arity: int
+    version: Version = Version.FULL
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return positional(self.arity)
+
+
+@dataclass(frozen=True)
+class Select:
+    """The rows in which each column is identical with another column or with a constant."""
+
+    input: Algebra
+    equalities: tuple[tuple[str, str | Constant], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class Project:
+    """Columns under new names, and constants. Rows may repeat unless `distinct`."""
+
+    input: Algebra
+    outputs: tuple[tuple[str, str | Constant], ...]
+    distinct: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.outputs)
+
+
+@dataclass(frozen=True)
+class Join:
+    """A natural join on `on`; without columns in common a cartesian product.
+
+    A `semi` join keeps the rows of the left side that have a partner, once.
+    """
+
+    left: Algebra
+    right: Algebra
+    on: tuple[str, ...]
+    semi: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        if self.semi:
+            return self.left.columns
+        return (*self.left.columns, *(name for name in self.right.columns if name not in self.on))
+
+
+@dataclass(frozen=True)
+class AntiJoin:
+    """The rows of the left side without a partner; with nothing in common, all of them where the right side is empty."""
+
+    left: Algebra
+    right: Algebra
+    on: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.left.columns
+
+
+@dataclass(frozen=True)
+class Filter:
+    input: Algebra
+    compare: Compare
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class Extend:
+    """A new column with the value of an expression; where the column is there already, the two must be identical."""
+
+    input: Algebra
+    compute: Compute
+
+    @property
+    def checks(self) -> bool:
+        return self.compute.variable in self.input.columns
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns if self.checks else (*self.input.columns, self.compute.variable)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Groups and results over an input without repeated rows; a group without a value for some result is left out."""
+
+    input: Algebra
+    group_by: tuple[str, ...]
+    operations: tuple[AggregateOperation, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return positional(len(self.group_by) + len(self.operations))
+
+
+@dataclass(frozen=True)
+class Union:
+    """All rows of relations with the same columns; rows may repeat."""
+
+    inputs: tuple[Algebra, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.inputs[0].columns
+
+
+Algebra: TypeAlias = Unit | Scan | Select | Project | Join | AntiJoin | Filter | Extend | Aggregate | Union
+
+
+def algebra_of(
+    rule: NormalRule, statistics: Statistics | None = None, versions: tuple[Version, ...] | None = None
+) -> Project:
+    """The heads of a rule as relational algebra; rows may repeat."""
+    return _translate(plan_rule(rule, statistics or NoStatistics(), versions), statistics or NoStatistics(), prune=True)
+
+
+def delta_versions(rule: NormalRule, delta: int | None, growing: Iterable[str]) -> tuple[Version, ...]:
+    """Before the delta atom the old rows, behind it all rows, so that no instance is tried twice in semi-naive rounds."""
+    grows = set(growing)
+    versions = []
+    for position, source in enumerate(rule.body.sources):
+        if delta is None or position > delta or not (isinstance(source, Atom) and source.predicate in grows):
+            versions.append(Version.FULL)
+        else:
+            versions.append(Version.DELTA if position == delta else Version.OLD)
+    return tuple(versions)
+
+
+def inputs_of(node: Algebra) -> tuple[Algebra, ...]:
+    match node:
+        case Unit() | Scan():
+            return ()
+        case Join() | AntiJoin():
+            return node.left, node.right
+        case Union():
+            return node.inputs
+        case _:
+            return (node.input,)
+
+
+def walk(node: Algebra) -> Iterator[Algebra]:
+    yield node
+    for child in inputs_of(node):
+        yield from walk(child)
+
+
+# -- from plans --------------------------------------------------------------------------------------------------------
+
+
+def _translate(plan: RulePlan, statistics: Statistics, *, prune: bool) -> Project:
+    names: dict[int, str | Constant] = {register: name for name, register in plan.registers.items()}
+    names |= dict(plan.constants)
+    needed = _needed_after(plan, names)
+    tree: Algebra = Unit()
+    for operation, later in zip(plan.operations, needed, strict=True):
+        match operation:
+            case Access():
+                tree = _join(tree, operation, names, statistics)
+                kept = tuple(name for name in tree.columns if name in later)
+                if prune and len(kept) < len(tree.columns):
+                    tree = Project(tree, tuple((name, name) for name in kept))
+            case Absence():
+                right, on = _relation(operation.source, operation.columns, Version.FULL, names, statistics, keep=False)
+                tree = AntiJoin(tree, right, on)
+            case Compute():
+                tree = Extend(tree, operation)
+            case Compare():
+                tree = Filter(tree, operation)
+    outputs = zip(positional(len(plan.head_registers)), plan.head_registers, strict=True)
+    return Project(tree, tuple((column, names[register]) for column, register in outputs))
+
+
+def _needed_after(plan: RulePlan, names: dict[int, str | Constant]) -> list[set[str]]:
+    """Behind each operation, the variables that something later uses."""
+    needed = {name for register in plan.head_registers if isinstance(name := names[register], str)}
+    behind: list[set[str]] = []
+    for operation in reversed(plan.operations):
+        behind.append(set(needed))
+        if isinstance(operation, (Access, Absence)):
+            registers = [column.register for column in operation.columns if column.use is Use.KEY]
+            needed |= {name for register in registers if isinstance(name := names[register], str)}
+        else:
+            needed |= operation.inputs
+            if isinstance(operation, Compute):
+                needed.add(operation.variable)
+    return behind[::-1]
+
+
+def _join(tree: Algebra, access: Access, names: dict[int, str | Constant], statistics: Statistics) -> Algebra:
+    binds = any(column.use is Use.BIND for column in access.columns) and not access.exists
+    right, on = _relation(access.source, access.columns, access.version, names, statistics, keep=binds)
+    if isinstance(tree, Unit):
+        return right
+    return Join(tree, right, on, semi=not binds)
+
+
+def _relation(
+    source: Source, columns: tuple[Column, ...], version: Version, names: dict[int, str | Constant],
+    statistics: Statistics, *, keep: bool,
+) -> tuple[Algebra, tuple[str, ...]]:  # fmt: skip
+    """The rows of a source that fit its constants and repeated variables, and the variables bound before.
+
+    Without `keep` only the latter are left: the others are existential.
+    """
+    base = _aggregate(source, statistics) if isinstance(source, AggregateSource) else _scan(source, version)
+    equalities: list[tuple[str, str | Constant]] = []
+    first: dict[str, str] = {}
+    on: list[str] = []
+    for place, column in zip(base.columns, columns, strict=True):
+        if column.use is Use.SKIP:
+            continue
+        name = names[column.register]
+        if isinstance(name, Constant):
+            equalities.append((place, name))
+        elif name in first:
+            equalities.append((place, first[name]))
+        else:
+            first[name] = place
+            if column.use is Use.KEY:
+                on.append(name)
+    selected = Select(base, tuple(equalities)) if equalities else base
+    outputs = tuple((name, place) for name, place in first.items() if keep or name in on)
+    return Project(selected, outputs), tuple(on)
+
+
+def _scan(atom: Atom, version: Version) -> Algebra:
+    return Scan(atom.predicate, atom.arity, version)
+
+
+def _aggregate(source: AggregateSource, statistics: Statistics) -> Algebra:
+    """Aggregates range over the distinct bindings of all named variables of the body, so none is dropped before."""
+    names = source.body.variables
+    rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
+    bindings = _translate(plan_rule(rule, statistics, keep_all=True), statistics, prune=False)
+    renamed = tuple((name, place) for (_, place), name in zip(bindings.outputs, names, strict=True))
+    return Aggregate(Project(bindings.input, renamed, distinct=True), source.group_by, source.operations)

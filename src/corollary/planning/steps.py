@@ -1,0 +1,109 @@
+"""What is maintained as one: the rules of a hyper-node, and before them the auxiliary facts that they need.
+
+Maintenance follows changes fact by fact, so a rule that looks at many facts at once is taken apart. `not q(X, _)` asks whether
+there is any fact: an auxiliary predicate holds the X that have one. An aggregation ranges over bindings: one auxiliary predicate
+holds the bindings, another the rows of groups and results. What is left are rules whose atoms and negations speak of single
+facts, which counting and deletion understand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from corollary.planning.normal_form import AggregateSource, NormalBody, NormalRule, source_variables
+from corollary.program import AggregateOperation, Atom, Constant, Variable
+
+
+@dataclass(frozen=True)
+class RuleStep:
+    """Rules that are evaluated together; `owner` is whose facts they derive."""
+
+    owner: str
+    rules: tuple[NormalRule, ...]
+    recursive: bool = False
+
+    @property
+    def heads(self) -> dict[str, int]:
+        return {rule.head.predicate: rule.head.arity for rule in self.rules}
+
+
+@dataclass(frozen=True)
+class AggregateStep:
+    """`result` holds a row of groups and results for each group of the facts of `bindings`, whose columns are `names`."""
+
+    owner: str
+    bindings: str
+    names: tuple[str, ...]
+    result: str
+    group_by: tuple[str, ...]
+    operations: tuple[AggregateOperation, ...]
+
+    @property
+    def heads(self) -> dict[str, int]:
+        return {self.result: len(self.group_by) + len(self.operations)}
+
+
+Step = RuleStep | AggregateStep
+
+
+def is_auxiliary(predicate: str) -> bool:
+    """Whether a predicate was made here: no program text can contain such a name."""
+    return predicate.startswith("\0")
+
+
+def steps_of_rule(rule: NormalRule) -> tuple[tuple[Step, ...], NormalRule]:
+    """The auxiliary steps of a rule, in order, and the rule that uses what they derive."""
+    auxiliary = _Auxiliary(rule.name)
+    body = auxiliary.split(rule.body)
+    return tuple(auxiliary.steps), NormalRule(rule.name, rule.head, body)
+
+
+def predicates_of(rules: Iterable[NormalRule]) -> set[str]:
+    """The predicates that the bodies of split rules mention."""
+    return {
+        atom.predicate
+        for rule in rules
+        for atom in (*rule.body.sources, *rule.body.negated)
+        if isinstance(atom, Atom)
+    }
+
+
+class _Auxiliary:
+    def __init__(self, rule: str) -> None:
+        self._rule = rule
+        self._count = 0
+        self.steps: list[Step] = []
+
+    def split(self, body: NormalBody) -> NormalBody:
+        sources = [self._aggregation(one) if isinstance(one, AggregateSource) else one for one in body.sources]
+        known = set(body.variables)
+        negated = [self._negation(atom, known) for atom in body.negated]
+        return NormalBody(tuple(sources), tuple(negated), body.computes, body.compares)
+
+    def _name(self, what: str) -> str:
+        self._count += 1
+        return f"\0{self._rule} {what} {self._count}"
+
+    def _aggregation(self, source: AggregateSource) -> Atom:
+        names = source.body.variables
+        bindings, result = self._name("bindings"), self._name("groups")
+        head = Atom(bindings, tuple(Variable(name) for name in names))
+        rule = NormalRule(bindings, head, self.split(source.body))
+        self.steps.append(RuleStep(bindings, (rule,)))
+        self.steps.append(AggregateStep(result, bindings, names, result, source.group_by, source.operations))
+        return Atom(result, tuple(Variable(name) for name in source.columns))
+
+    def _negation(self, atom: Atom, known: set[str]) -> Atom:
+        """The atom itself where all of it is known, otherwise one about the part that is."""
+        shared = tuple(dict.fromkeys(name for name in source_variables(atom) if name in known))
+        if all(_is_known(argument, known) for argument in atom.arguments):
+            return atom
+        name = self._name("exists")
+        head = Atom(name, tuple(Variable(variable) for variable in shared))
+        self.steps.append(RuleStep(name, (NormalRule(name, head, NormalBody((atom,), (), (), ())),)))
+        return head
+
+
+def _is_known(argument: object, known: set[str]) -> bool:
+    return isinstance(argument, Constant) or (isinstance(argument, Variable) and argument.name in known)

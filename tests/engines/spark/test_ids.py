@@ -1,0 +1,110 @@
+"""Ids say the same everywhere, differ for different constants, and tell what they can without the universe."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from corollary.engines.embedded.constants import encode_constants
+from corollary.engines.embedded.text_buffers import text_buffers
+from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.spark.ids import (
+    CollisionTable,
+    Tag,
+    id_of,
+    ids_of,
+    ids_of_encoded_texts,
+    ids_of_universe,
+    inline_value,
+    is_hashed,
+    kinds,
+    tag,
+)
+from corollary.program import Constant, Value, canonical, identity
+from tests.engines.spark.constants import BORDERS, constants
+
+INLINE = st.integers(-(2**61), 2**61 - 1)
+
+
+@given(st.lists(constants, max_size=30))
+def test_ids_are_the_identity_of_constants(values: list[Value]) -> None:
+    ids = ids_of(values)
+    assert [id_of(value) for value in values] == ids.tolist()
+    assert len(set(ids.tolist())) == len({Constant(canonical(value)) for value in values})
+
+
+@given(st.lists(constants, max_size=30))
+def test_an_id_tells_its_kind_and_an_inline_one_its_value(values: list[Value]) -> None:
+    universe = Universe()
+    codes = encode_constants(universe, values)
+    ids = ids_of_universe(universe, codes)
+    assert kinds(ids).tolist() == universe.kinds[codes].tolist()
+    for number, value in zip(ids.tolist(), values, strict=True):
+        found = inline_value(number)
+        if (number & 3) == Tag.HASHED:
+            assert found is None
+        else:
+            assert found is not None
+            assert identity(found) == identity(canonical(value))
+
+
+@given(st.lists(INLINE, min_size=2, max_size=50))
+def test_ids_of_integers_are_ordered_as_the_integers_are(values: list[int]) -> None:
+    ids = ids_of(values)
+    assert not tag(ids).any()
+    assert np.argsort(ids, kind="stable").tolist() == np.argsort(np.array(values), kind="stable").tolist()
+
+
+def test_ids_are_the_same_in_every_process() -> None:
+    imports = "from tests.engines.spark.constants import BORDERS; from corollary.engines.spark.ids import ids_of"
+    script = f"{imports}; print(*ids_of(BORDERS))"
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        )
+        for seed in ("0", "1", "4711")
+    ]
+    assert {run.stdout.strip() for run in runs} == {" ".join(map(str, ids_of(BORDERS).tolist()))}
+
+
+def test_ids_stay_what_they_are() -> None:
+    """Snapshots hold them: a change here needs a new version of whatever was written with the old ones."""
+    assert [id_of(value) for value in (3, -1, True, "a", 1.5)] == [
+        *(12, -4, 7),
+        *(546486892214614222, -1890347133770725146),
+    ]
+
+
+def test_narrow_hashes_stay_within_their_bits_and_keep_the_kind() -> None:
+    narrow = CollisionTable(hash_bits=6)
+    ids = ids_of([f"text {number}" for number in range(1000)], narrow)
+    assert is_hashed(ids).all()
+    assert set(kinds(ids).tolist()) == {Kind.STRING}
+    assert len(set(ids.tolist())) == 64
+
+
+def test_a_salt_gives_one_constant_another_id_and_leaves_the_rest() -> None:
+    values: list[Value] = ["a", "b", 1.5, (1, 2)]
+    from corollary.engines.spark.forms import STRING
+
+    salted = ids_of(values, CollisionTable({(STRING, "b"): 1}))
+    assert (salted == ids_of(values)).tolist() == [True, False, True, True]
+    assert is_hashed(salted)[1]
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_spark_itself_makes_the_same_ids_of_texts(spark: SparkSession) -> None:
+    import pyarrow as pa
+
+    texts = [*(value for value in BORDERS if isinstance(value, str)), *("x" * length for length in range(70))]
+    table = pa.table({"text": pa.array(texts, pa.string())})
+    number = f"shiftleft(xxhash64({int(Kind.STRING)}L, text), 5) | {int(Kind.STRING) << 2 | int(Tag.HASHED)}"
+    made = [row[0] for row in spark.createDataFrame(table).selectExpr(number).collect()]
+    assert made == ids_of_encoded_texts(Kind.STRING, *text_buffers(table.column("text").combine_chunks())).tolist()

@@ -1,0 +1,133 @@
+"""The universe on Spark grows by what is new, once each, and never keeps two constants under one id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from corollary.engines.embedded.constants import encode_constants
+from corollary.engines.spark.forms import value_of_form
+from corollary.engines.spark.ids import CollisionTable, ids_of
+from corollary.engines.spark.task_universe import TaskUniverse
+from corollary.engines.spark.universe import Collisions, SparkUniverse, settled
+from corollary.engines.spark.workspace import Workspace
+from corollary.program import Value, canonical, identity
+from tests.engines.spark.constants import BORDERS
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture
+def workspace(spark: SparkSession) -> Iterator[Workspace]:
+    with Workspace(spark) as workspace:
+        yield workspace
+
+
+def terms_of(values: list[Value], table: CollisionTable) -> pa.Table:
+    task = TaskUniverse(table)
+    encode_constants(task.universe, values)
+    return task.new_terms()
+
+
+def contents(universe: SparkUniverse) -> dict[int, tuple[str, object]]:
+    rows = universe.df.collect()
+    found = {row.id: identity(value_of_form(row.canonical, row.datatype)) for row in rows}
+    assert len(found) == len(rows) == universe.rows
+    return found
+
+
+def hashed(values: list[Value], table: CollisionTable) -> dict[int, tuple[str, object]]:
+    ids = ids_of(values, table).tolist()
+    return {number: identity(canonical(value)) for number, value in zip(ids, values, strict=True) if number & 3 == 2}
+
+
+def test_constants_of_every_kind_come_back_and_are_kept_once(spark: SparkSession, workspace: Workspace) -> None:
+    universe = SparkUniverse(spark, workspace)
+    values = list(BORDERS)
+    terms = terms_of(values, universe.collisions)
+    half = terms.slice(0, terms.num_rows // 2)
+    assert universe.append(half) == half.num_rows
+    twice = spark.createDataFrame(terms).union(spark.createDataFrame(terms))
+    assert universe.append(twice) == terms.num_rows - half.num_rows
+    assert universe.append(twice) == 0
+    assert contents(universe) == hashed(values, universe.collisions)
+
+
+def test_forms_are_those_of_the_ids_that_are_asked_for(spark: SparkSession, workspace: Workspace) -> None:
+    universe = SparkUniverse(spark, workspace)
+    universe.append(terms_of(["a", "b", 1.5], universe.collisions))
+    wanted = ids_of(["a", 7, 1.5, "a"]).tolist()
+    asked = spark.createDataFrame([(number,) for number in wanted], "id long")
+    assert sorted(row.canonical for row in universe.forms(asked).collect()) == ["1.5", "a"]
+
+
+def test_many_small_additions_stay_few_tables(spark: SparkSession, workspace: Workspace) -> None:
+    universe = SparkUniverse(spark, workspace)
+    values: list[Value] = [f"text {number}" for number in range(18)]
+    for value in values:
+        universe.append(terms_of([value], universe.collisions))
+    assert contents(universe) == hashed(values, universe.collisions)
+    assert len(universe._segments) < 17
+
+
+def test_nothing_is_added_where_two_constants_have_one_id(spark: SparkSession, workspace: Workspace) -> None:
+    universe = SparkUniverse(spark, workspace, hash_bits=1)
+    values: list[Value] = ["a", "b", "c"]
+    with pytest.raises(Collisions) as caught:
+        universe.append(terms_of(values, universe.collisions))
+    assert caught.value.table.salts
+    assert universe.rows == 0
+
+
+def test_no_constant_is_lost_where_many_hashes_are_equal(spark: SparkSession, workspace: Workspace) -> None:
+    """48 strings in 64 ids, in three additions: earlier constants keep their ids, which facts have already."""
+    universe = SparkUniverse(spark, workspace, hash_bits=6)
+    values: list[Value] = [f"text {number}" for number in range(48)]
+    before: dict[int, tuple[str, object]] = {}
+    for stop in (16, 32, 48):
+        part = values[:stop]
+        settled(lambda part=part: universe.append(terms_of(part, universe.collisions)))  # type: ignore[misc]
+        found = contents(universe)
+        assert before.items() <= found.items()
+        assert found == hashed(part, universe.collisions)
+        assert len(found) == stop
+        before = found
+
+
+def test_a_constant_that_looks_like_an_opaque_one_is_found_out(spark: SparkSession, workspace: Workspace) -> None:
+    """A task that took one constant for another by its id runs again, and then keeps them apart."""
+    universe = SparkUniverse(spark, workspace, hash_bits=2)
+    known, other = next(
+        (f"t{one}", f"t{two}")
+        for one in range(20)
+        for two in range(one)
+        if ids_of([f"t{one}"], universe.collisions) == ids_of([f"t{two}"], universe.collisions)
+    )
+    universe.append(terms_of([known], universe.collisions))
+    fact = ids_of([known], universe.collisions)
+
+    def stage() -> tuple[int, int]:
+        task = TaskUniverse(universe.collisions)
+        opaque, own = int(task.codes(fact)[0]), task.universe.encode(other)
+        universe.append(task.new_terms())
+        return opaque, own
+
+    opaque, own = settled(stage)
+    assert opaque != own
+    assert contents(universe).keys() == {int(fact[0]), int(ids_of([other], universe.collisions)[0])}
+
+
+def test_hashes_that_are_too_narrow_end_in_an_error(spark: SparkSession, workspace: Workspace) -> None:
+    runs = 0
+
+    def stage() -> None:
+        nonlocal runs
+        runs += 1
+        raise Collisions(CollisionTable())
+
+    with pytest.raises(RuntimeError, match="after 100 runs"):
+        settled(stage)
+    assert runs == 100

@@ -1,0 +1,114 @@
+"""Where a knowledge base keeps its tables on Spark, and that nothing stays there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlparse
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from corollary.diagnostics import ProgramError
+from corollary.engines.spark.relations import FrameStore, empty_frame, frame_of_ids, union
+from corollary.engines.spark.workspace import Workspace, choose_directory
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+SCRIPT = """
+import sys
+from corollary.engines.spark import start_session
+from corollary.engines.spark.workspace import Workspace
+spark = start_session("test", cores=1, heap_megabytes=1024)
+workspace = Workspace(spark, sys.argv[1])
+workspace.table(spark.range(5).toDF("c0"), "numbers")
+workspace.checkpoint(spark.range(3))
+print(workspace.path, flush=True)
+{ending}
+"""
+
+
+def folder(path: str) -> Path:
+    return Path(urlparse(path).path)
+
+
+def test_what_was_asked_for_comes_before_what_spark_was_given_and_that_before_this_machine() -> None:
+    assert choose_directory("hdfs://a/b", "hdfs://c", "spark://x:7077") == "hdfs://a/b"
+    assert choose_directory(None, "s3a://c", "yarn") == "s3a://c"
+    assert choose_directory("/shared/x", None, "spark://x:7077") == "file:///shared/x"
+    assert choose_directory(None, None, "local[2]").startswith("file:///")
+    for master in ("spark://x:7077", "local-cluster[2,1,1024]", "yarn"):
+        with pytest.raises(ProgramError, match="E410"):
+            choose_directory(None, None, master)
+
+
+def test_tables_are_counted_and_read_from_their_files(spark: SparkSession, tmp_path: Path) -> None:
+    with Workspace(spark, str(tmp_path)) as workspace:
+        frame = workspace.table(frame_of_ids(spark, np.arange(10, dtype=np.int64).reshape(5, 2)).df, "a/strange näme")
+        assert (frame.rows, frame.arity, frame.columns) == (5, 2, ["c0", "c1"])
+        assert sorted(map(tuple, frame.df.collect())) == [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)]
+        empty = workspace.table(empty_frame(spark, 3).df, "empty")
+        assert (empty.rows, empty.df.count(), empty.df.columns) == (0, 0, ["c0", "c1", "c2"])
+        filtered = workspace.table(frame.df.where("c0 < 0"), "filtered")
+        assert (filtered.rows, filtered.df.count()) == (0, 0)
+
+
+def test_two_knowledge_bases_share_nothing_and_close_alone(spark: SparkSession, tmp_path: Path) -> None:
+    one, two = Workspace(spark, str(tmp_path)), Workspace(spark, str(tmp_path))
+    first, second = one.checkpoint(spark.range(3)), two.checkpoint(spark.range(4))
+    third = one.checkpoint(spark.range(5))
+    assert [df.count() for df in (first, second, third)] == [3, 4, 5]
+    one.close()
+    one.close()
+    assert second.count() == 4
+    assert list(tmp_path.iterdir()) == [folder(two.path)]
+    two.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_that_fails_leaves_no_file(spark: SparkSession, tmp_path: Path) -> None:
+    with Workspace(spark, str(tmp_path)) as workspace:
+        with pytest.raises(Exception, match="broken on purpose"):
+            workspace.table(spark.range(5).selectExpr("raise_error('broken on purpose') AS c0"), "broken")
+        assert list(folder(workspace.path).iterdir()) == []
+        assert workspace.table(spark.range(2).toDF("c0"), "next").rows == 2
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_that_names_it(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ProgramError) as caught:
+        Workspace(spark, str(tmp_path / "file"))
+    assert "E410" in str(caught.value)
+    assert f"cannot make {(tmp_path / 'file').as_uri()}/corollary-" in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "ending",
+    ["", "raise SystemExit('failed')", "raise KeyboardInterrupt", "spark.stop()", "import os; os.kill(os.getpid(), 9)"],
+)
+def test_nothing_stays_however_the_process_ends(tmp_path: Path, ending: str) -> None:
+    import time
+
+    script = SCRIPT.format(ending=ending)
+    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert "corollary-" in run.stdout
+    for _ in range(100):  # a killed process leaves the rest to Java, which ends a little later
+        if not list(tmp_path.iterdir()):
+            return
+        time.sleep(0.1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_store_shows_what_was_loaded_and_what_was_derived(spark: SparkSession) -> None:
+    store = FrameStore(spark, {"p": 1, "none": 2})
+    store.add_explicit("p", frame_of_ids(spark, np.array([[4], [8]], np.int64)))
+    store.add_derived("p", frame_of_ids(spark, np.array([[12]], np.int64)))
+    assert store.rows("p") == store.visible("p").rows == 3
+    assert sorted(row.c0 for row in store.visible("p").df.collect()) == [4, 8, 12]
+    assert (store.visible("none").rows, store.visible("none").columns) == (0, ["c0", "c1"])
+    nothing = frame_of_ids(spark, np.empty((1, 0), np.int64))
+    assert (nothing.arity, nothing.rows, [tuple(row) for row in nothing.df.collect()]) == (0, 1, [(0,)])
+    assert union([empty_frame(spark, 1), store.visible("p")]).rows == 3
