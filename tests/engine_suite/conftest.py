@@ -1,5 +1,7 @@
 """What every engine has to pass: a test that takes `engine` runs once for each of them."""
 
+from functools import cached_property
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -11,6 +13,7 @@ from corollary.reference import answer, evaluate
 from corollary.results import Result
 
 Row = tuple[Constant, ...]
+GOLDEN = Path(__file__).parent.parent / "golden" / "programs"
 
 
 class Engine(Protocol):
@@ -49,14 +52,48 @@ class EmbeddedEngine:
         return [_rows(kb.query(query)) for query in kb.queries]
 
 
+class SparkEngine:
+    """All programs of the suite run together, as one program with predicates apart: Spark takes its time for each run."""
+
+    name = "spark"
+
+    @cached_property
+    def _everything(self) -> tuple[list[str], dict[str, set[Row]]]:
+        from corollary.engines.spark import start_session
+        from tests.engines.spark.engine_runs import EngineRun
+        from tests.engines.spark.many_programs import parsed, together
+
+        texts = [path.read_text(encoding="utf-8") for path in sorted(GOLDEN.rglob("program.dl"))]
+        spark = start_session("test", cores=2, heap_megabytes=2048)
+        with EngineRun(spark, together(parsed(texts))) as run:
+            return texts, run.facts()
+
+    def run(self, program_text: str) -> dict[str, set[Row]]:
+        from tests.engines.spark.many_programs import facts_of
+
+        texts, found = self._everything
+        mine = facts_of(texts.index(program_text), found)
+        return {**{rule.head.predicate: set() for rule in parse_program(program_text).rules}, **mine}
+
+    def answers(self, program_text: str) -> list[set[Row]]:
+        from tests.engines.spark.many_programs import answers_of
+
+        texts, found = self._everything
+        return answers_of(texts.index(program_text), parse_program(program_text), found)
+
+
 def _rows(result: Result) -> set[Row]:
     return {tuple(map(Constant, row)) for row in result.constants()}
 
 
-ENGINES: list[Engine] = [ReferenceEngine(), EmbeddedEngine()]
+ENGINES = [
+    pytest.param(ReferenceEngine(), id="reference"),
+    pytest.param(EmbeddedEngine(), id="embedded"),
+    pytest.param(SparkEngine(), id="spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
+]
 
 
-@pytest.fixture(params=ENGINES, ids=lambda engine: engine.name)
+@pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Engine:
     chosen: Engine = request.param
     return chosen

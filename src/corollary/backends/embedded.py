@@ -95,8 +95,8 @@ class EmbeddedBackend(Loader):
         report = MaintenanceReport(
             tuple(outcome.steps), outcome.seconds, outcome.explicit_inserted, outcome.explicit_deleted
         )
-        inserted = {name: self._result(rows) for name, rows in outcome.inserted.items()}
-        return Difference(inserted, {name: self._result(rows) for name, rows in outcome.deleted.items()}, report)
+        inserted = {name: self._result(facts) for name, facts in outcome.inserted.items()}
+        return Difference(inserted, {name: self._result(facts) for name, facts in outcome.deleted.items()}, report)
 
     def strategy(self, node: HyperNode) -> str:
         if not self._options.updates:
@@ -115,9 +115,11 @@ class EmbeddedBackend(Loader):
 
         return self._result(np.empty((0, self.arities.get(predicate, 0)), np.uint32), prefixes)
 
-    def _result(self, rows: Codes, prefixes: Mapping[str, str] | None = None) -> Result:
+    def _result(self, rows: Codes | LazyRows, prefixes: Mapping[str, str] | None = None) -> Result:
         from corollary.results import Result
 
+        if not hasattr(rows, "shape"):
+            rows = rows.rows()
         names = [f"a{position}" for position in range(1, rows.shape[1] + 1)]
         return Result(self.engine.universe, rows, names, prefixes)
 

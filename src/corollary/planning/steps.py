@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from corollary.analysis import Module
 from corollary.planning.normal_form import AggregateSource, NormalBody, NormalRule, source_variables
 from corollary.program import AggregateOperation, Atom, Constant, Variable
 
 
 @dataclass(frozen=True)
 class RuleStep:
-    """Rules that are evaluated together; `owner` is whose facts they derive."""
+    """Rules that are evaluated together; `owner` is whose facts they derive, `modules` are those of a hyper-node."""
 
     owner: str
     rules: tuple[NormalRule, ...]
     recursive: bool = False
+    modules: tuple[Module, ...] = ()
 
     @property
     def heads(self) -> dict[str, int]:

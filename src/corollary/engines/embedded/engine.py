@@ -10,6 +10,7 @@ import numpy as np
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.evaluation import Evaluation, PlanReport, Report, Store
+from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.first import evaluate_node
 from corollary.engines.embedded.maintenance.maintainer import FactChange, Maintainer, Outcome
 from corollary.engines.embedded.maintenance.queries import answer, can_answer
@@ -96,6 +97,7 @@ class EmbeddedEngine:
         self._explicit = Store()
         self._visible: Store | None = None
         self._maintainer: Maintainer | None = None
+        self._closed: dict[str, ClosedPredicate] | None = None if "closures" in without else {}
         self.report = RunReport()
         self.listener: Callable[[Outcome], object] = lambda outcome: None
 
@@ -164,13 +166,15 @@ class EmbeddedEngine:
         if self._updates:
             orders = _orders_texts(self._graph)
             self._maintainer = Maintainer(
-                self._visible, self._graph, orders_texts=orders, discards_errors=self._discards_errors
+                self._visible, self._graph, self._closed, orders_texts=orders, discards_errors=self._discards_errors
             )
 
     def _derive(
         self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
     ) -> tuple[Store, RunReport]:
         store = self._visible_start()
+        if self._closed:
+            self._closed.clear()
         work = Work(discards_errors=self._discards_errors, cores=self._cores)
 
         def check_work() -> None:
@@ -204,7 +208,7 @@ class EmbeddedEngine:
 
     def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
         if self._updates:
-            return evaluate_node(evaluation, self._graph, node)
+            return evaluate_node(evaluation, self._graph, node, self._closed)
         rules = [normalise(self._graph.rules[name]) for name in node.rules]
         modules, recursive = modules_of(self._graph, node), self._graph.is_recursive(node)
         return evaluation.evaluate(rules, modules, recursive=recursive, owner=str(node))
@@ -254,7 +258,9 @@ class EmbeddedEngine:
 
     def support(self, predicate: str) -> Relation | None:
         """The relation that carries support: the visible one, or for a closed predicate what the closure started from."""
-        return self._store.seeds.get(predicate) or self._store.relations.get(predicate)
+        visible = self._store.relations.get(predicate)
+        closed = (self._closed or {}).get(predicate)
+        return closed.external.relation if closed is not None else visible
 
     def owners(self, predicate: str) -> dict[str, int]:
         """How many visible facts of a predicate each owner supports: explicit facts, and hyper-nodes by their rules.

@@ -60,7 +60,6 @@ class Store:
         self.relations: dict[str, Relation] = {}
         self.counted = counted
         self._widened_for = 0  # below this size of the universe every key is wide enough
-        self.seeds: dict[str, Relation] = {}  # what a closed predicate had before its closure, with its support
 
     @property
     def size(self) -> int:
@@ -128,8 +127,7 @@ class Evaluation:
         self._growing.clear()
         if recursive and self.store.counted:
             for predicate, size in sizes.items():
-                if predicate not in self.store.seeds:
-                    self.store.relations[predicate].mark(owner, size)
+                self.store.relations[predicate].mark(owner, size)
         self._owner = None
         report.instances = self._work.instances - before
         return report
@@ -196,9 +194,6 @@ class Evaluation:
         if pairs is None:
             return False
         if relation.size:
-            if self.store.counted:
-                self.store.seeds[module.predicate] = relation
-                relation = self.store.relations[module.predicate] = Relation(2)
             relation.become(pairs)
         return True
 

@@ -11,10 +11,12 @@ from corollary.engines.embedded.closures.lists import Array, Lists, kernel_part,
 
 LABEL, NEXT, FIRST, SIZE = range(4)  # of nodes: label, next member; of labels: a member, their number (0: unused)
 FIELDS = 4
-MARK, AHEAD, BEHIND, ORIGIN, TOUCHED = range(5)
-LANES = 5
+MARK, AHEAD, BEHIND, ORIGIN, TOUCHED, ANCHOR = range(6)
+LANES = 6
 EPOCH, TOUCHED_COUNT, FREE = range(3)
 COUNTERS = 3
+_WHOLE, _NO_ANCHOR = -1, -2  # of a component: nothing is known to have broken; something has
+_MET = 2
 
 
 class Parts(NamedTuple):
@@ -37,45 +39,67 @@ def _relabel(parts: Parts, node: Any, label: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def separate(out: Lists, back: Lists, parts: Parts, gone: Any) -> None:
-    """For each edge that has gone: where its ends are no longer connected, the smaller side gets a label of its own.
+    """Brings components in line with edges that have gone.
 
-    The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges.
+    A component in which the ends of every lost edge are still connected is what it was. Otherwise each of its parts has an
+    end of a lost edge in it: all those ends are compared with one of them, the anchor, and what is not connected with it
+    splits off, or the anchor does where its part is the smaller one.
     """
-    fields, mark = parts.fields, parts.lanes[MARK]
+    label, anchor = parts.fields[LABEL], parts.lanes[ANCHOR]
+    broken = np.empty(len(gone), np.int64)
+    count = 0
     for i in range(len(gone)):
         u, v = owner_of(gone[i]), value_of(gone[i])
-        if u == v or fields[LABEL, u] != fields[LABEL, v]:
-            continue
-        parts.counters[EPOCH] += 2
-        epoch = parts.counters[EPOCH]
-        ends = np.array([1, 1])
-        places = np.array([0, 0])
-        effort = np.array([0, 0])
-        queues = (parts.lanes[AHEAD], parts.lanes[BEHIND])
-        queues[0][0], queues[1][0] = u, v
-        mark[u], mark[v] = epoch, epoch + 1
-        met = False
-        while not met and places[0] < ends[0] and places[1] < ends[1]:
-            side = 0 if effort[0] <= effort[1] else 1
-            queue = queues[side]
-            node = queue[places[side]]
-            places[side] += 1
-            for lists in (out, back):
-                for place in range(lists.start[node], lists.start[node] + lists.length[node]):
-                    other = lists.pool[place]
-                    effort[side] += 1
-                    if mark[other] == epoch + 1 - side:
-                        met = True
-                        break
-                    if mark[other] != epoch + side:
-                        mark[other] = epoch + side
-                        queue[ends[side]] = other
-                        ends[side] += 1
-                if met:
-                    break
-        if not met:
-            side = 0 if places[0] == ends[0] else 1
-            _split_off(parts, queues[side][: ends[side]])
+        if u != v and anchor[label[u]] == _WHOLE and _search(out, back, parts, u, v)[0] != _MET:
+            anchor[label[u]] = _NO_ANCHOR
+            broken[count] = label[u]
+            count += 1
+    for i in range(len(gone)):
+        for end in (owner_of(gone[i]), value_of(gone[i])):
+            c = label[end]
+            if anchor[c] == _NO_ANCHOR:
+                anchor[c] = end
+            elif anchor[c] != _WHOLE and anchor[c] != end:
+                side, size = _search(out, back, parts, anchor[c], end)
+                if side == 0:
+                    _split_off(parts, parts.lanes[AHEAD, :size])
+                    anchor[c] = end
+                elif side == 1:
+                    _split_off(parts, parts.lanes[BEHIND, :size])
+    for c in broken[:count]:
+        anchor[c] = _WHOLE
+
+
+@kernel_part
+def _search(out: Lists, back: Lists, parts: Parts, u: Any, v: Any) -> Any:
+    """Which of the two (0: u, 1: v) is found not to reach the other, with the size of its component, or that they meet.
+
+    The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges. What a side
+    has reached is in its queue.
+    """
+    mark = parts.lanes[MARK]
+    parts.counters[EPOCH] += 2
+    epoch = parts.counters[EPOCH]
+    ends, places, effort = np.array([1, 1]), np.array([0, 0]), np.array([0, 0])
+    queues = parts.lanes[AHEAD : BEHIND + 1]
+    queues[0, 0], queues[1, 0] = u, v
+    mark[u], mark[v] = epoch, epoch + 1
+    while places[0] < ends[0] and places[1] < ends[1]:
+        side = 0 if effort[0] <= effort[1] else 1
+        node = queues[side, places[side]]
+        places[side] += 1
+        for lists in (out, back):
+            effort[side] += lists.length[node] + 1
+            for place in range(lists.start[node], lists.start[node] + lists.length[node]):
+                other = lists.pool[place]
+                if mark[other] == epoch + 1 - side:
+                    return _MET, 0
+                if mark[other] != epoch + side:
+                    mark[other] = epoch + side
+                    queues[side, ends[side]] = other
+                    ends[side] += 1
+    side = 0 if places[0] == ends[0] else 1
+    return side, ends[side]
 
 
 @kernel_part

@@ -1,7 +1,7 @@
 """Many lists of numbers in one array, each of which grows and shrinks: the edges of a graph that changes.
 
-A pair (owner, value) travels as one key, owner << 32 | value; keys come grouped by owner, so that the changes of one list are together
-and a list is gone over once, however many of its values change.
+A pair (owner, value) travels as one key, owner << 32 | value; keys come grouped by owner, so that a list is gone over once,
+however many of its values change.
 """
 
 from __future__ import annotations

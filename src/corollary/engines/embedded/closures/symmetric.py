@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from corollary.engines.embedded.closures.connectivity import (
+    ANCHOR,
     COUNTERS,
     FIELDS,
     FIRST,
@@ -177,7 +178,7 @@ class MaintainedSymmetricClosure:
 
 def _parts(capacity: int) -> Parts:
     lanes = np.zeros((LANES, capacity), np.int64)
-    lanes[ORIGIN] = -1
+    lanes[ORIGIN] = lanes[ANCHOR] = -1
     fields = np.zeros((FIELDS, capacity), np.int64)
     return Parts(fields, lanes, np.zeros(COUNTERS, np.int64), np.zeros(capacity, np.int64))
 

@@ -41,7 +41,7 @@ def maintain_groups(rules: AggregateRules, transaction: Transaction) -> dict[str
     step, views = rules.step, transaction.views
     places = [step.names.index(name) for name in step.group_by]
     touched = Relation(len(places), counted=True)
-    for facts in transaction.relation(step.bindings, len(step.names)).difference():
+    for facts in transaction.difference(step.bindings, len(step.names)):
         touched.insert(np.ascontiguousarray(facts[:, places]))
     if not views.set_delta(rules.groups, facts_of(touched)):
         return {}

@@ -42,6 +42,6 @@ def _apply(owner: str, predicate: str, change: Relation, transaction: Transactio
     counts = net != 0
     if not counts.any():
         return np.empty(0, np.int64)
-    maintained = transaction.relation(predicate, change.arity)
+    maintained = transaction.supported(predicate, change.arity)
     numbers = maintained.place(facts_of(change)[counts])
     return maintained.change_support(owner, numbers, net[counts])

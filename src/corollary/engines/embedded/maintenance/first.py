@@ -4,27 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.analysis import HyperNode, RuleGraph, modules_of
+from corollary.analysis import HyperNode, Module, RuleGraph
 from corollary.engines.embedded.aggregation import aggregate_rows
-from corollary.engines.embedded.evaluation import Evaluation, Report
+from corollary.engines.embedded.evaluation import Evaluation, Report, Store
+from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate, DoesNotFit, closure_module
+from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
 from corollary.engines.embedded.maintenance.maintainer import steps_of_node
 from corollary.engines.embedded.maintenance.transaction import facts_of
 from corollary.planning.steps import AggregateStep
 
 
-def evaluate_node(evaluation: Evaluation, graph: RuleGraph, node: HyperNode) -> Report:
-    """Adds everything that a hyper-node derives, with the facts of its auxiliary predicates, to the evaluation's store."""
+def evaluate_node(
+    evaluation: Evaluation, graph: RuleGraph, node: HyperNode, closed: dict[str, ClosedPredicate] | None
+) -> Report:
+    """Adds everything that a hyper-node derives, with the facts of its auxiliary predicates, to the evaluation's store.
+
+    A predicate that the hyper-node closes goes to `closed`; None forbids that.
+    """
     total = Report("")
     for step in steps_of_node(graph, node):
         if isinstance(step, AggregateStep):
             _aggregate(evaluation, step)
             continue
-        modules = modules_of(graph, node) if step.owner == str(node) else []
-        report = evaluation.evaluate(step.rules, modules, recursive=step.recursive, owner=step.owner)
+        module = closure_module(step.modules) if closed is not None else None
+        if closed is not None and module is not None and _close(evaluation.store, module, step.owner, closed):
+            total.strategy = module.name
+            continue
+        report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
         total.strategy, total.rounds = report.strategy or total.strategy, max(total.rounds, report.rounds)
         total.instances += report.instances
         total.plans |= report.plans
     return total
+
+
+def _close(store: Store, module: Module, owner: str, closed: dict[str, ClosedPredicate]) -> bool:
+    """Closes a predicate; False where the closure does not fit its facts."""
+    assert module.predicate is not None
+    external = store.relation(module.predicate, 2)
+    step = store.relation(module.step, 2).facts if module.step is not None else None
+    try:
+        found = ClosedPredicate(module, MaintainedRelation(external, owner), step, store.universe)
+    except DoesNotFit:
+        return False
+    closed[module.predicate] = found
+    store.relations[module.predicate] = found.relation()
+    return True
 
 
 def _aggregate(evaluation: Evaluation, step: AggregateStep) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.engines.embedded.evaluation import Store
+from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
 from corollary.engines.embedded.maintenance.step_rules import Delta
 from corollary.engines.embedded.maintenance.views import Views
@@ -36,11 +37,14 @@ class StepReport:
 class Transaction:
     """Collects changes; `commit` or `roll_back` ends it, and the next one may begin."""
 
-    def __init__(self, store: Store, work: Work, ordering: Ordering) -> None:
+    def __init__(
+        self, store: Store, work: Work, ordering: Ordering, closed: dict[str, ClosedPredicate]
+    ) -> None:
         self.store = store
         self.work = work
+        self.closed = closed
         self._maintained: dict[str, MaintainedRelation] = {}
-        self.views = Views(store, self._maintained, work, ordering)
+        self.views = Views(store, self._maintained, self.difference, work, ordering)
 
     @property
     def maintained(self) -> Mapping[str, MaintainedRelation]:
@@ -54,9 +58,43 @@ class Transaction:
             known = self._maintained[predicate] = MaintainedRelation(relation, EXPLICIT)
         return known
 
+    def supported(self, predicate: str, arity: int) -> MaintainedRelation:
+        """The relation in which a step supports facts; of a closed predicate, that is what its closure starts from."""
+        closed = self.closed.get(predicate)
+        return closed.external if closed is not None else self.relation(predicate, arity)
+
     def has_changed(self, predicate: str) -> bool:
+        closed = self.closed.get(predicate)
+        if closed is not None:
+            return closed.change is not None and closed.change.count > 0
         maintained = self._maintained.get(predicate)
         return maintained is not None and maintained.is_touched
+
+    def difference(self, predicate: str, arity: int) -> tuple[Codes, Codes]:
+        """The visible facts of a predicate that went and those that came."""
+        closed, maintained = self.closed.get(predicate), self._maintained.get(predicate)
+        if closed is not None and closed.change is not None:
+            return closed.change.deleted.rows(), closed.change.inserted.rows()
+        if maintained is not None:
+            return maintained.difference()
+        return (np.empty((0, arity), np.uint32),) * 2
+
+    def visible(self, predicate: str) -> Codes:
+        """The visible facts of a predicate of two arguments, between transactions."""
+        maintained = self._maintained.get(predicate)
+        return maintained.facts() if maintained is not None else self.store.relation(predicate, 2).facts
+
+    def enclose(self, predicate: str, closed: ClosedPredicate) -> None:
+        """From now on a predicate is kept as a closure."""
+        self.closed[predicate] = closed
+        self._maintained.pop(predicate, None)
+        self.store.relations[predicate] = closed.relation()
+
+    def disclose(self, predicate: str, maintained: MaintainedRelation) -> None:
+        """From now on a predicate is kept fact by fact."""
+        del self.closed[predicate]
+        self._maintained[predicate] = maintained
+        self.store.relations[predicate] = maintained.relation
 
     def derive(self, deltas: tuple[Delta, ...], heads: dict[str, int]) -> dict[str, Relation]:
         """The heads of the rules whose trigger has facts, by predicate, each fact once."""
@@ -67,11 +105,17 @@ class Transaction:
         return found
 
     def commit(self) -> None:
+        for closed in self.closed.values():
+            closed.commit()
         for maintained in self._maintained.values():
             maintained.commit()
         self.views.forget_deltas()
 
     def roll_back(self) -> None:
+        for predicate, closed in self.closed.items():
+            closed.roll_back()
+            if predicate not in self._maintained:
+                self.store.relations[predicate] = closed.relation()
         for maintained in self._maintained.values():
             maintained.roll_back()
         self.views.forget_deltas()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,24 @@ from corollary.program import Atom
 _HIDDEN = {BEFORE: flags.BEFORE, AFTER: flags.AFTER}
 _HOLDS, _FAILS = Relation(0), Relation(0)
 _HOLDS.size = 1
-NO_ROWS = np.empty((0, 0), np.uint32)
 
 
 class Views:
     """Runs rules whose predicates are versions (see `planning.deltas`). Plans are kept from one transaction to the next."""
 
-    def __init__(self, store: Store, maintained: Mapping[str, MaintainedRelation], work: Work, ordering: Ordering) -> None:
+    def __init__(
+        self,
+        store: Store,
+        maintained: Mapping[str, MaintainedRelation],
+        difference: Callable[[str, int], tuple[Codes, Codes]],
+        work: Work,
+        ordering: Ordering,
+    ) -> None:
         self.universe = store.universe
         self.work = work
         self._store = store
         self._maintained = maintained
+        self._difference = difference
         self._ordering = ordering
         self._deltas: dict[str, Relation] = {}
         self._plans: dict[tuple[object, ...], tuple[NormalRule, PreparedPlan]] = {}
@@ -76,7 +83,7 @@ class Views:
         version, predicate = version_of(source.predicate)
         if version not in _HIDDEN:
             known = self._deltas.get(source.predicate)
-            return known if known is not None else self._change(source.predicate, version, predicate, source.arity)
+            return known if known is not None else self._change(source.predicate, predicate, source.arity)
         maintained = self._maintained.get(predicate)
         if maintained is None:
             return self._store.known(predicate) or self._store.relation(predicate, source.arity)
@@ -84,9 +91,8 @@ class Views:
             return _HOLDS if maintained.is_visible(_HIDDEN[version]) else _FAILS
         return maintained.relation
 
-    def _change(self, name: str, version: str, predicate: str, arity: int) -> Relation:
-        maintained = self._maintained.get(predicate)
-        deleted, inserted = maintained.difference() if maintained else (np.empty((0, arity), np.uint32),) * 2
+    def _change(self, name: str, predicate: str, arity: int) -> Relation:
+        deleted, inserted = self._difference(predicate, arity)
         self.set_delta(DELETED + predicate, deleted)
         self.set_delta(INSERTED + predicate, inserted)
         return self._deltas[name]

@@ -1,0 +1,139 @@
+"""A predicate that a hyper-node closes: what others support is kept as facts, their closure as components and bits.
+
+The pairs of the closure are written out only when somebody wants to see them: a rule that reads the predicate, or a user. The
+difference that a change makes is exact, so nothing is overdeleted (paper 002, sections 5 and 6, with Del and Red in one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from corollary.analysis import Module, ModuleKind
+from corollary.engines.embedded.closure import TooLarge
+from corollary.engines.embedded.closures import Difference, MaintainedClosure, MaintainedSymmetricClosure
+from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
+from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.universe import Kind, Universe
+
+_CLOSURES = (
+    ModuleKind.TRANSITIVE,
+    ModuleKind.SYMMETRIC_TRANSITIVE,
+    ModuleKind.LEFT_LINEAR,
+    ModuleKind.RIGHT_LINEAR,
+)
+
+
+class DoesNotFit(Exception):
+    """The facts of a predicate have come to need rules: its closure is too large, or its guard meets doubles."""
+
+    def __init__(self, predicate: str) -> None:
+        super().__init__(predicate)
+        self.predicate = predicate
+
+
+def closure_module(modules: tuple[Module, ...]) -> Module | None:
+    """The module of a hyper-node that is nothing but one closure, if there is a closure for it."""
+    if len(modules) != 1 or modules[0].kind not in _CLOSURES or modules[0].predicate is None:
+        return None
+    is_linear = modules[0].step is not None
+    # With the guard, a chain of steps may not pass through its own target: only rules get that right.
+    return None if is_linear and modules[0].guarded else modules[0]
+
+
+class ClosedPredicate:
+    """`external` are the facts that others than the closing hyper-node support, `closure` what follows from them."""
+
+    def __init__(self, module: Module, external: MaintainedRelation, step: Codes | None, universe: Universe) -> None:
+        """Raises `DoesNotFit` where rules are needed."""
+        assert module.predicate is not None
+        self.predicate = module.predicate
+        self.module = module
+        self.external = external
+        self.change: Difference | None = None
+        self._universe = universe
+        facts = external.facts()
+        self._check_guard(facts)
+        self.closure = self._fitting(lambda: self._closed(facts, step))
+        self.closure.begin()
+
+    def _closed(self, facts: Codes, step: Codes | None) -> MaintainedClosure | MaintainedSymmetricClosure:
+        module, size = self.module, self._universe.size
+        if module.kind is ModuleKind.SYMMETRIC_TRANSITIVE:
+            return MaintainedSymmetricClosure(facts, size, guarded=module.guarded)
+        if module.kind is ModuleKind.TRANSITIVE:
+            return MaintainedClosure(facts, None, size, guarded=module.guarded)
+        assert step is not None
+        return MaintainedClosure(step, facts, size, left=module.kind is ModuleKind.LEFT_LINEAR)
+
+    def relation(self) -> Relation:
+        """The closure as a relation whose rows come when they are asked for."""
+        relation = Relation(2)
+        relation.become(self.closure)
+        return relation
+
+    # -- transactions ------------------------------------------------------------------------------------------------
+
+    def update(self, step_change: tuple[Codes, Codes] | None) -> Difference:
+        """Follows what changed in the external facts and in the steps."""
+        deleted, inserted = self.external.difference()
+        self._check_guard(inserted)
+        closure = self.closure
+        if isinstance(closure, MaintainedSymmetricClosure) or self.module.step is None:
+            self.change = self._fitting(lambda: closure.update(deleted, inserted))
+        else:
+            gone, new = step_change or (deleted[:0], inserted[:0])
+            self.change = self._fitting(lambda: closure.update(gone, new, deleted, inserted))
+        return self.change
+
+    def commit(self) -> None:
+        self.external.commit()
+        self.closure.begin()
+        self.change = None
+
+    def roll_back(self) -> None:
+        self.external.roll_back()
+        self.closure.roll_back()
+        self.change = None
+
+    def _check_guard(self, facts: Codes) -> None:
+        """The guard X != Y compares values: a double may equal an integer, and NaN differs from itself."""
+        if self.module.guarded and (self._universe.kinds[facts] == Kind.DOUBLE).any():
+            raise DoesNotFit(self.predicate)
+
+    def _fitting(self, act: Callable[[], object]) -> object:
+        try:
+            return act()
+        except TooLarge:
+            raise DoesNotFit(self.predicate) from None
+
+
+def enclosed(
+    module: Module, owner: str, maintained: MaintainedRelation, step: Codes | None, universe: Universe
+) -> ClosedPredicate:
+    """The closed predicate of facts that were kept with their support one by one."""
+    relation = maintained.relation
+    numbers = np.flatnonzero(maintained.external_support(owner, np.arange(relation.size)))
+    external = Relation(2, counted=True)
+    external.append_distinct(relation.rows[numbers])
+    for other in relation.owners:
+        if other != owner:
+            external.support_of(other)[: len(numbers)] = relation.support_of(other)[numbers]
+    return ClosedPredicate(module, MaintainedRelation(external, owner), step, universe)
+
+
+def disclosed(closed: ClosedPredicate, owner: str) -> MaintainedRelation:
+    """All facts of a closed predicate with their support one by one; the closing hyper-node supports what nobody else does."""
+    relation = Relation(2, counted=True)
+    relation.append_distinct(closed.closure.rows(), owner)
+    relation.support_of(owner)
+    external = closed.external.relation
+    numbers = relation.locate(external.facts)
+    known = numbers >= 0
+    for other in external.owners:
+        relation.support_of(other)[numbers[known]] = external.support_of(other)[: external.size][known]
+    maintained = MaintainedRelation(relation, owner)
+    supported = np.flatnonzero(maintained.external_support(owner, np.arange(relation.size)))
+    relation.support_of(owner)[supported] = 0
+    return maintained
