@@ -19,8 +19,8 @@ help: ## list the targets
 
 install: $(STAMP) ## create .venv and install Corollary with every extra into it
 
-run: $(STAMP) ## derive and print the wind farm example
-	$(BIN)/corollary run examples/wind_farm/wind_farm.dl examples/wind_farm/farm.dl
+run: $(STAMP) ## run the wind farm example through the pipeline on Spark
+	$(BIN)/corollary run examples/wind_farm/wind_farm.dl --engine spark --out build/wind_farm --format parquet
 
 test: check ## check, then run the tests except the slow ones
 	$(PYTEST) -m "not slow"
@@ -61,6 +61,6 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "   The first time this downloads about 800 MB, most of it Spark, and takes a few minutes."
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[all]'
 	@echo "== Compiling the kernels of the embedded engine, once (about half a minute)"
-	@$(BIN)/corollary run examples/wind_farm/wind_farm.dl examples/wind_farm/farm.dl >/dev/null
+	@$(BIN)/corollary run examples/wind_farm/wind_farm.dl >/dev/null
 	@touch $(STAMP)
 	@echo "== Installed. Try: $(BIN)/corollary doctor"

@@ -97,6 +97,7 @@ class KnowledgeBase:
         options = BackendOptions(Path(base), strict, on_error == "discard", updates, frozenset(without))
         self._backend = _backend(engine, self.analysis, options, engine_options)
         self._backend.listener = self._tell
+        self._backend.new_check = lambda: self._checker(lambda facts: None)
         self._state(self.program)
 
     @classmethod
@@ -148,10 +149,11 @@ class KnowledgeBase:
             if edit is not None:
                 inserts += [(facts.predicate, facts.rows) for facts in edit.program.facts]
             graph = edit.analysis.graph if edit is not None else None
-            difference = self._backend.apply(deletes, inserts, graph, self._checker(lambda facts: None))
+            difference = self._backend.apply(deletes, inserts, graph)
             if edit is not None:
                 self.analysis = edit.analysis
-                self._declare(edit.program)
+                self._declare_arities()
+                self._backend.insert_program((), edit.program.inputs)
             return self._tell(difference)
 
     def _edit(self, changes: Sequence[Change]) -> RuleEdit | None:
@@ -226,14 +228,7 @@ class KnowledgeBase:
     def _state(self, program: Program) -> None:
         """The facts that a program states, and the files that it names."""
         self._declare_arities()
-        for facts in program.facts:
-            self._backend.insert_written(facts)
-        self._declare(program)
-
-    def _declare(self, program: Program) -> None:
-        self._declare_arities()
-        for declaration in program.inputs:
-            self._backend.load_declared(declaration)
+        self._backend.insert_program(program.facts, program.inputs)
 
     def _declare_arities(self) -> None:
         for name, info in self.analysis.predicates.items():
@@ -276,6 +271,17 @@ class KnowledgeBase:
         """
         options = {"header": header, "delimiter": delimiter, "types": types, "columns": columns, "format": format}
         return self._backend.load_file(self.full_name(predicate), Path(path), ReadOptions.of(options))
+
+    def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
+        """Adds the rows of a Spark data frame, or of a table that the session knows by name (Spark engine only)."""
+        with self._lock:
+            return self._backend.load_table(self.full_name(predicate), table, columns)
+
+    def view(self, predicate: str) -> str:
+        """A temporary view of the visible facts for Spark SQL, with the columns a1, a2 …; gives its name as SQL takes it."""
+        with self._lock:
+            self.materialise()
+            return self._backend.view(self.full_name(predicate), self.program.prefixes)
 
     def load_facts(self, directory: str | PathLike[str], *, header: bool = False) -> int:
         """Adds the facts of all data files of a directory, `edge.csv` to `edge`; gives the number of new ones.
@@ -431,6 +437,24 @@ class KnowledgeBase:
         prefix, colon, local = predicate.partition(":")
         namespace = self.program.prefixes.get(prefix)
         return namespace + local if colon and namespace is not None else predicate
+
+    @property
+    def stages(self) -> dict[str, float]:
+        """Seconds that the stages of loading took so far, on Spark: start, ingest, encode."""
+        return self._backend.stages
+
+    def sql(self) -> str:
+        """The rules as views of Spark SQL, over views of the predicates with the columns a1, a2 … (see `view`)."""
+        from corollary.engines.spark.sql import SqlViews
+        from corollary.planning import normalise
+
+        rules = self.analysis.graph.rules
+        views = SqlViews().views(normalise(rule) for rule in rules.values())
+        return "\n\n".join(
+            f"-- {print_rule(rules[view.rule], self.program.prefixes)}\n"
+            + (f"{view.text};" if view.text is not None else f"-- has no SQL: {view.missing}")
+            for view in views
+        )
 
     def close(self) -> None:
         """Gives back what the engine holds outside of this process: temporary tables and a session of its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from corollary.language import Printer
 from corollary.program import Value
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Rows that are printed of a result."""
+
+
+@runtime_checkable
+class CountedRows(Protocol):
+    """Rows that are counted, and written out when somebody wants to see them."""
+
+    count: int
+
+    def rows(self) -> Codes: ...
 
 
 class Result:
@@ -42,15 +51,23 @@ class Result:
     """
 
     def __init__(
-        self, universe: Universe, rows: Codes, variables: Sequence[str], prefixes: Mapping[str, str] | None = None
+        self,
+        universe: Universe,
+        rows: Codes | CountedRows,
+        variables: Sequence[str],
+        prefixes: Mapping[str, str] | None = None,
     ) -> None:
         self._universe = universe
-        self._rows = rows
+        self._given = rows
         self._prefixes = dict(prefixes or {})
         self.variables = tuple(variables)
 
+    @cached_property
+    def _rows(self) -> Codes:
+        return self._given.rows() if isinstance(self._given, CountedRows) else self._given
+
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._given.count if isinstance(self._given, CountedRows) else len(self._given)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         width = len(self.variables)

@@ -195,6 +195,11 @@ def test_reaching_a_limit_changes_nothing() -> None:
     kb = KnowledgeBase("n(X + 1) :- n(X), X < 100_0.".replace("_", ""), limits=Limits(facts=50))
     kb.insert("n", [(990,)])
     assert kb.count("n") == 11
+    with pytest.raises(ProgramError, match="E302"):
+        kb.insert("n", [(1,)])
+    kb = KnowledgeBase("n(X + 1) :- n(X), X < 1000.", limits=Limits(facts=50), updates=False)
+    kb.insert("n", [(990,)])
+    assert kb.count("n") == 11
     kb.insert("n", [(1,)])
     with pytest.raises(ProgramError, match="E302"):
         kb.count("n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -47,23 +47,28 @@ class Backend(Protocol):
     """The predicates that got facts or a file, even an empty one."""
     rejects: Rejects
 
+    @property
+    def stages(self) -> dict[str, float]:
+        """Seconds by stage of loading."""
+        ...
+
     # -- facts in ----------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int: ...
 
-    def insert_written(self, facts: Facts) -> int:
-        """Facts of a program's text."""
+    def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> None:
+        """The facts that a program states and the files that it names, which are looked up beside the file that says so."""
         ...
 
     def load_file(self, predicate: str, path: Path, options: ReadOptions) -> int: ...
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int: ...
 
-    def load_declared(self, declaration: InputDeclaration) -> None:
-        """The file of an `@input`, which is looked up beside the file that says so."""
-        ...
-
     def load_triples(self, path: Path) -> int: ...
+
+    def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None) -> int:
+        """The rows of a Spark data frame, or of a table that Spark knows by name."""
+        ...
 
     # -- deriving ----------------------------------------------------------------------------------------------------
 
@@ -88,13 +93,14 @@ class Backend(Protocol):
 
     listener: Callable[[Difference], object]
     """Is told of changes that `insert` and the loading of files make after everything was derived."""
+    new_check: Callable[[], Callable[[int], None]]
+    """Makes what stops a change at its limits; it is called with the number of facts now and then."""
 
     def apply(
         self,
         deletes: Sequence[tuple[str, Any]],
         inserts: Sequence[tuple[str, Any]],
         graph: RuleGraph | None,
-        check: Callable[[int], None],
     ) -> Difference:
         """Changes explicit facts and rules together, or raises and changes nothing."""
         ...
@@ -115,7 +121,11 @@ class Backend(Protocol):
 
     def owners(self, predicate: str) -> dict[str, int]: ...
 
-    def write(self, result: Result, path: str, *, form: str | None, header: bool, predicate: str) -> None: ...
+    def view(self, predicate: str, prefixes: Mapping[str, str]) -> str:
+        """A temporary view of Spark SQL with the facts of a predicate; gives its name."""
+        ...
+
+    def write(self, result: Result, path: str, **options: Any) -> None: ...
 
     def close(self) -> None:
         """Gives back what the backend holds outside of this process."""

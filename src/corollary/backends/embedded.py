@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import HyperNode, RuleGraph
 from corollary.backends.backend import BackendOptions, Difference
-from corollary.program import Query
+from corollary.program import Facts, InputDeclaration, Query
 from corollary.sources.loading import Loader
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
     from corollary.engines.embedded.maintenance.maintainer import Outcome
     from corollary.engines.embedded.relation import Codes
-    from corollary.results import Result
+    from corollary.results import CountedRows, Result
 
 # The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.
 
@@ -28,6 +28,11 @@ class EmbeddedBackend(Loader):
         self._graph = graph
         self._options = options
         self.listener: Callable[[Difference], object] = lambda difference: None
+        self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
+
+    @property
+    def stages(self) -> dict[str, float]:
+        return {}
 
     @cached_property
     def engine(self) -> EmbeddedEngine:
@@ -41,7 +46,21 @@ class EmbeddedBackend(Loader):
             updates=options.updates,
         )
         engine.listener = lambda outcome: self.listener(self._difference(outcome))
+        engine.new_check = lambda: self.new_check()
         return engine
+
+    def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None) -> int:
+        if isinstance(table, str):
+            from corollary.engines.spark.session import start_session
+
+            table = start_session().table(table)
+        return self.insert(predicate, (table.select(*columns) if columns else table).toArrow())
+
+    def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> None:
+        for stated in facts:
+            self.insert_written(stated)
+        for declaration in inputs:
+            self.load_declared(declaration)
 
     @property
     def is_started(self) -> bool:
@@ -68,12 +87,11 @@ class EmbeddedBackend(Loader):
         deletes: Sequence[tuple[str, Any]],
         inserts: Sequence[tuple[str, Any]],
         graph: RuleGraph | None,
-        check: Callable[[int], None],
     ) -> Difference:
         from corollary.engines.embedded.maintenance.maintainer import FactChange
 
         change = FactChange(self._encoded(deletes), self._encoded(inserts))
-        outcome = self.engine.apply(change, graph, check)
+        outcome = self.engine.apply(change, graph, self.new_check())
         for predicate, rows in change.insert.items():
             self.defined.add(predicate)
             self.arities.setdefault(predicate, rows.shape[1])
@@ -95,8 +113,15 @@ class EmbeddedBackend(Loader):
         report = MaintenanceReport(
             tuple(outcome.steps), outcome.seconds, outcome.explicit_inserted, outcome.explicit_deleted
         )
-        inserted = {name: self._result(facts) for name, facts in outcome.inserted.items()}
-        return Difference(inserted, {name: self._result(facts) for name, facts in outcome.deleted.items()}, report)
+        inserted, deleted = (
+            {name: self._result(facts, None, self._arity(name)) for name, facts in found.items()}
+            for found in (outcome.inserted, outcome.deleted)
+        )
+        return Difference(inserted, deleted, report)
+
+    def _arity(self, predicate: str) -> int:
+        relation = self.engine.visible(predicate)
+        return relation.arity if relation is not None else self.arities.get(predicate, 0)
 
     def strategy(self, node: HyperNode) -> str:
         if not self._options.updates:
@@ -108,19 +133,18 @@ class EmbeddedBackend(Loader):
 
     def facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result:
         rows = self.engine.facts(predicate)
-        return self._result(rows, prefixes) if rows is not None else self.no_facts(predicate, prefixes)
+        return self._result(rows, prefixes, rows.shape[1]) if rows is not None else self.no_facts(predicate, prefixes)
 
     def no_facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result:
         import numpy as np
 
-        return self._result(np.empty((0, self.arities.get(predicate, 0)), np.uint32), prefixes)
+        arity = self._arity(predicate)
+        return self._result(np.empty((0, arity), np.uint32), prefixes, arity)
 
-    def _result(self, rows: Codes | LazyRows, prefixes: Mapping[str, str] | None = None) -> Result:
+    def _result(self, rows: Codes | CountedRows, prefixes: Mapping[str, str] | None = None, arity: int = 0) -> Result:
         from corollary.results import Result
 
-        if not hasattr(rows, "shape"):
-            rows = rows.rows()
-        names = [f"a{position}" for position in range(1, rows.shape[1] + 1)]
+        names = [f"a{position}" for position in range(1, arity + 1)]
         return Result(self.engine.universe, rows, names, prefixes)
 
     def answers(self, query: Query, prefixes: Mapping[str, str]) -> Result:
@@ -132,10 +156,18 @@ class EmbeddedBackend(Loader):
     def owners(self, predicate: str) -> dict[str, int]:
         return self.engine.owners(predicate)
 
-    def write(self, result: Result, path: str, *, form: str | None, header: bool, predicate: str) -> None:
+    def view(self, predicate: str, prefixes: Mapping[str, str]) -> str:
+        from corollary.engines.spark.session import start_session
+
+        start_session()
+        frame = self.facts(predicate, prefixes).to_spark()
+        frame.createOrReplaceTempView(predicate)
+        return predicate
+
+    def write(self, result: Result, path: str, **options: Any) -> None:
         from corollary.sources.write import write_result
 
-        write_result(result, path, form=form, header=header, predicate=predicate)
+        write_result(result, path, **options)
 
     def close(self) -> None:
         """Nothing is held outside of this process."""

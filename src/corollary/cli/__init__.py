@@ -85,7 +85,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
     try:
-        app()
+        app(["--explain=plans" if argument == "--explain" else argument for argument in sys.argv[1:]])
     except Exception as error:
         if os.environ.get("COROLLARY_DEBUG"):
             raise

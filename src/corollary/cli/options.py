@@ -48,6 +48,34 @@ class OnError(StrEnum):
 
 class EngineName(StrEnum):
     EMBEDDED = "embedded"
+    SPARK = "spark"
+
+
+Master = Annotated[
+    str | None, typer.Option("--master", metavar="URL", help="The Spark cluster, spark://HOST:7077 or local[4].")
+]
+Conf = Annotated[
+    list[str] | None, typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be repeated.")
+]
+WorkspaceDirectory = Annotated[
+    str | None,
+    typer.Option("--workspace", metavar="DIR", help="Where Spark keeps tables; on a cluster a directory all share."),
+]
+
+
+def engine_options(engine: EngineName, master: str | None, conf: list[str], workspace: str | None) -> dict[str, Any]:
+    """What only the Spark engine takes; it is a mistake to give it to the other."""
+    given = {"--master": master, "--conf": conf, "--workspace": workspace}
+    if engine is not EngineName.SPARK:
+        for name, value in given.items():
+            if value:
+                raise typer.BadParameter("this is for --engine spark", param_hint=name)
+        return {}
+    settings = dict(one.split("=", 1) for one in conf if "=" in one)
+    for one in conf:
+        if "=" not in one:
+            raise typer.BadParameter(f"'{one}' is no KEY=VALUE", param_hint="--conf")
+    return {"master": master, "conf": settings, "workspace": workspace}
 
 
 @dataclass(frozen=True)

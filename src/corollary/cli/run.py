@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,27 +10,36 @@ import typer
 
 from corollary.cli.answers import asked_queries, print_answers, print_json_answers
 from corollary.cli.options import (
+    Conf,
     Data,
     EngineName,
     Facts,
     FactsHeader,
     LimitFacts,
     LimitTime,
+    Master,
     OnError,
     Programs,
     Rdf,
     RejectsFile,
     Strict,
+    WorkspaceDirectory,
     checked_optimisations,
+    engine_options,
     open_knowledge_base,
 )
 from corollary.cli.output import print_diagnostics, read_sources, terminal, terminal_for_errors
 from corollary.cli.publish import OutFormat, publish
-from corollary.cli.statistics import Stopwatch, print_counts, write_statistics
+from corollary.cli.statistics import Stopwatch, print_counts, print_stages, write_statistics
 from corollary.knowledge_base import KnowledgeBase, Limits
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.engine import RunReport
+
+
+class Explanation(StrEnum):
+    PLANS = "plans"
+    SQL = "sql"
 
 
 def run(
@@ -56,12 +66,16 @@ def run(
     strict: Strict = False,
     rejects: RejectsFile = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show how each rule was evaluated, with actual counts.")
-    ] = False,
+        Explanation | None,
+        typer.Option("--explain", help="Show how each rule was evaluated; --explain=sql shows the rules as SQL views."),
+    ] = None,
     on_error: Annotated[
         OnError, typer.Option("--on-error", help="What arithmetic without a value does: discard the instance, or stop.")
     ] = OnError.DISCARD,
     engine: Annotated[EngineName, typer.Option("--engine", help="What runs the rules.")] = EngineName.EMBEDDED,
+    master: Master = None,
+    conf: Conf = None,
+    workspace: WorkspaceDirectory = None,
     without: Annotated[
         list[str] | None, typer.Option("--without", metavar="NAME", help="Leave an optimisation out; may be repeated.")
     ] = None,
@@ -81,6 +95,7 @@ def run(
             on_error=on_error.value,
             updates=False,
             without=checked_optimisations(without or []),
+            **engine_options(engine, master, conf or [], workspace),
         )
         queries = asked_queries(kb, query or []) or list(kb.queries)
         if query:
@@ -96,12 +111,17 @@ def run(
                 terminal().print()
         for path in publish(kb, out, form, header=header):
             terminal_for_errors().print(f"wrote {path}", markup=False, style="dim")
-    if explain and report is not None:
+    if explain is Explanation.SQL:
+        terminal().print(kb.sql() + "\n", markup=False)
+    elif explain is not None and report is not None:
         terminal().print(report.explain(kb.analysis.graph.rules, kb.program.prefixes) + "\n", markup=False)
     if form is not OutFormat.JSON:
         print_counts(kb, watch.seconds["derive"])
+        if engine is EngineName.SPARK:
+            print_stages(kb, watch)
     if stats is not None:
         write_statistics(stats, kb, report, watch, engine.value)
+    kb.close()
 
 
 def derive(kb: KnowledgeBase) -> RunReport | None:

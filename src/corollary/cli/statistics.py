@@ -80,3 +80,10 @@ def print_counts(kb: KnowledgeBase, seconds: float) -> None:
         console.print(f"{printer.predicate(name)}: {plural(kb.count(name), 'fact')}", markup=False)
     total = sum(kb.count(name) for name in kb.predicates())
     console.print(Text(f"{plural(total, 'fact')} in {seconds:.2f} s", style="dim"))
+
+
+def print_stages(kb: KnowledgeBase, watch: Stopwatch) -> None:
+    """How long each stage of the pipeline took."""
+    seconds = {**kb.stages, "derive": watch.seconds["derive"], "publish": watch.seconds["publish"]}
+    text = ", ".join(f"{stage} {taken:.2f} s" for stage, taken in seconds.items())
+    terminal().print(Text(f"stages: {text}", style="dim"))

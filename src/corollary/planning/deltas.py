@@ -5,12 +5,33 @@ A version of a predicate is a predicate of its own name, so that the planner and
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import dataclass
+
 from corollary.planning.normal_form import NormalBody, NormalRule
-from corollary.program import Atom
+from corollary.program import Atom, Variable, Wildcard
 
 BEFORE, AFTER = "\0before\0", "\0after\0"
+KEPT = "\0kept\0"  # before and after the transaction
+EITHER = "\0either\0"  # before or after it; only for negated atoms
 DELETED, INSERTED = "\0deleted\0", "\0inserted\0"
 CHANGING = "\0changing\0"  # the facts that a deletion or an insertion has reached in its last round
+UNTOUCHED = "\0untouched\0"  # before the transaction, without what a deletion has reached so far
+UNSPREAD = "\0unspread\0"  # the same, but with what it has reached in its last round
+SETTLED = "\0settled\0"  # after the transaction, without what an insertion has reached in its last round
+PROVED = "\0proved\0"  # what was found to follow from the facts that are left
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The versions of a rule's atoms: each pair holds for those before the place of a delta, and for those behind it.
+
+    `inside` are atoms of predicates that the step itself derives.
+    """
+
+    inside: tuple[str, str]
+    outside: tuple[str, str]
+    negated: tuple[str, str]
 
 
 def version_of(predicate: str) -> tuple[str, str]:
@@ -19,11 +40,14 @@ def version_of(predicate: str) -> tuple[str, str]:
     return f"\0{version}\0", name
 
 
-def whole_rule(rule: NormalRule, version: str) -> NormalRule:
-    """The rule over one version of all predicates."""
+def whole_rule(rule: NormalRule, version: str, inside: Container[str] = (), inside_version: str = "") -> NormalRule:
+    """The rule over one version of all predicates, but for those of the positive atoms that are inside a step."""
     body = rule.body
-    sources = tuple(_in_version(atom, version) for atom in body.sources)
-    negated = tuple(_in_version(atom, version) for atom in body.negated)
+    sources = tuple(
+        in_version(atom, inside_version if isinstance(atom, Atom) and atom.predicate in inside else version)
+        for atom in body.sources
+    )
+    negated = tuple(in_version(atom, version) for atom in body.negated)
     return NormalRule(rule.name, rule.head, NormalBody(sources, negated, body.computes, body.compares))
 
 
@@ -34,23 +58,62 @@ def delta_rule(rule: NormalRule, place: int, delta: str, earlier: str, later: st
     `earlier`, what stands behind it in the version `later`, so that the deltas of all places together tell each gained or
     lost instance once. A negated atom at the place becomes a positive one: its instances change where facts come and go.
     """
-    body, count = rule.body, len(rule.body.sources)
-    atoms = [*body.sources, *body.negated]
-    versions = [_in_version(atom, earlier if at < place else later) for at, atom in enumerate(atoms)]
-    changed = _in_version(atoms[place], delta)
-    sources = (changed, *(atom for at, atom in enumerate(versions[:count]) if at != place))
-    negated = tuple(atom for at, atom in enumerate(versions[count:], count) if at != place)
-    return NormalRule(rule.name, rule.head, NormalBody(sources, negated, body.computes, body.compares))
+    pair = (earlier, later)
+    return step_delta_rule(rule, place, delta, (), Versions(pair, pair, pair))
 
 
-def checking_rule(rule: NormalRule, candidates: str, version: str) -> NormalRule:
+def step_delta_rule(
+    rule: NormalRule, place: int, delta: str, inside: Container[str], versions: Versions
+) -> NormalRule:
+    """The same with versions that depend on what an atom is; `inside` are the predicates that the step derives."""
+    body = rule.body
+    sources, negated = [], []
+    for at, atom in enumerate(body.sources):
+        assert isinstance(atom, Atom), "aggregations have steps of their own"
+        chosen = versions.inside if atom.predicate in inside else versions.outside
+        sources.append(in_version(atom, delta if at == place else chosen[at > place]))
+    if place < len(sources):
+        sources.insert(0, sources.pop(place))
+    for at, atom in enumerate(body.negated, len(body.sources)):
+        if at == place:
+            sources.insert(0, in_version(atom, delta))
+        elif (version := versions.negated[at > place]) == EITHER:
+            negated += [in_version(atom, BEFORE), in_version(atom, AFTER)]
+        else:
+            negated.append(in_version(atom, version))
+    return NormalRule(
+        rule.name, rule.head, NormalBody(tuple(sources), tuple(negated), body.computes, body.compares)
+    )
+
+
+def checking_rule(
+    rule: NormalRule, candidates: str, version: str, inside: Container[str] = (), inside_version: str = ""
+) -> NormalRule:
     """The rule for those heads only that are among the candidates, which come first."""
-    whole = whole_rule(rule, version)
-    sources = (_in_version(rule.head, candidates), *whole.body.sources)
+    whole = whole_rule(rule, version, inside, inside_version)
+    sources = (in_version(rule.head, candidates), *whole.body.sources)
     body = NormalBody(sources, whole.body.negated, whole.body.computes, whole.body.compares)
     return NormalRule(rule.name, rule.head, body)
 
 
-def _in_version(atom: object, version: str) -> Atom:
+def backward_rule(rule: NormalRule, place: int, candidates: str, version: str) -> NormalRule:
+    """From the candidates to the facts at one place of the instances that derive them."""
+    wanted = rule.body.sources[place]
+    assert isinstance(wanted, Atom), "aggregations have steps of their own"
+    named = Atom(
+        wanted.predicate,
+        tuple(
+            Variable(f"\0{at}") if isinstance(argument, Wildcard) else argument
+            for at, argument in enumerate(wanted.arguments)
+        ),
+    )
+    checking = checking_rule(rule, candidates, version)
+    sources = list(checking.body.sources)
+    sources[place + 1] = in_version(named, version)
+    body = NormalBody(tuple(sources), checking.body.negated, checking.body.computes, checking.body.compares)
+    return NormalRule(rule.name, named, body)
+
+
+def in_version(atom: object, version: str) -> Atom:
     assert isinstance(atom, Atom), "aggregations have steps of their own"
     return Atom(version + atom.predicate, atom.arguments)

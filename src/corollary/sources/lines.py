@@ -69,7 +69,7 @@ class Lines:
             case Format.TSV:
                 return _join(*(self._tabbed(universe, codes) for codes in columns), separator="\t")
             case Format.JSON:
-                cells = [_texts(universe, codes, json_text, (Kind.INTEGER,)) for codes in columns]
+                cells = [_json_texts(universe, codes) for codes in columns]
                 if self._header:
                     cells = [_join(f"{json_text(name)}: ", cell) for name, cell in zip(self._names, cells, strict=True)]
                 opening, closing = "{}" if self._header else "[]"
@@ -105,7 +105,8 @@ class Lines:
                 pc.starts_with(texts, "_:")
             ):
                 return _join("<", texts, ">")
-        return _texts(universe, codes, self._ntriples, ())
+        plain = _plain_texts(universe, codes, Kind.STRING, '["\\\\\n\r\t]')
+        return _join('"', plain, '"') if plain is not None else _texts(universe, codes, self._ntriples, ())
 
     def _ntriples(self, value: Value) -> str:
         is_term = not isinstance(value, (Structure, tuple))
@@ -124,6 +125,22 @@ def _texts(
     universe: Universe, codes: Codes, text_of: Callable[[Value], str], bare: Collection[Kind] = _BARE
 ) -> pa.Array:
     return decode_texts(universe, codes, text_of, bare).cast(pa.large_string())
+
+
+def _json_texts(universe: Universe, codes: Codes) -> pa.Array:
+    for kind, opening, closing in ((Kind.STRING, '"', '"'), (Kind.IRI, '{"@id": "', '"}')):
+        plain = _plain_texts(universe, codes, kind, r'["\\\x00-\x1f]')
+        if plain is not None:
+            return _join(opening, plain, closing)
+    return _texts(universe, codes, json_text, (Kind.INTEGER,))
+
+
+def _plain_texts(universe: Universe, codes: Codes, kind: Kind, special: str) -> pa.Array | None:
+    """The texts of a column of one kind in which no character needs an escape; None for every other column."""
+    if kinds_of(universe, codes) != {kind}:
+        return None
+    texts = text_column(universe, codes).cast(pa.large_string())
+    return None if pc.any(pc.match_substring_regex(texts, special)).as_py() else texts
 
 
 def _join(*parts: pa.Array | str, separator: str = "") -> pa.Array:

@@ -93,7 +93,7 @@ def test_constants_with_one_hash_stay_apart(spark: SparkSession) -> None:
     names = [f"name{number}" for number in range(12)]
     facts = " ".join(f'e("{one}", "{two}").' for one, two in zip(names, names[1:], strict=False))
     text = facts + ' p(X, Y) :- e(X, Y). p(X, Z) :- p(X, Y), e(Y, Z). q(concat(X, "!"), "new") :- p(X, "name11").'
-    with EngineRun(spark, text, hash_bits=4) as run:
+    with EngineRun(spark, text, hash_bits=8) as run:
         assert run.facts() == oracle(text)
 
 

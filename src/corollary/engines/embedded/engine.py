@@ -10,12 +10,13 @@ import numpy as np
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.evaluation import Evaluation, PlanReport, Report, Store
+from corollary.engines.embedded.interrupts import noticing_interrupts
+from corollary.engines.embedded.maintenance.anew import changed_explicit, compare
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.first import evaluate_node
 from corollary.engines.embedded.maintenance.maintainer import FactChange, Maintainer, Outcome
 from corollary.engines.embedded.maintenance.queries import answer, can_answer
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
-from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import Work
 from corollary.engines.embedded.threads import CORES
@@ -23,7 +24,6 @@ from corollary.engines.embedded.universe import Universe
 from corollary.language import print_rule
 from corollary.planning import explain_plan, normalise, normalise_query
 from corollary.program import Aggregation, Comparison, Negation, Query, Rule
-
 
 
 @dataclass
@@ -100,6 +100,7 @@ class EmbeddedEngine:
         self._closed: dict[str, ClosedPredicate] | None = None if "closures" in without else {}
         self.report = RunReport()
         self.listener: Callable[[Outcome], object] = lambda outcome: None
+        self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
 
     @property
     def universe(self) -> Universe:
@@ -115,7 +116,7 @@ class EmbeddedEngine:
     def insert(self, predicate: str, rows: Codes) -> int:
         """Adds explicit facts, given as codes of this engine's universe; gives the number of new ones."""
         if self._maintainer is not None:
-            outcome = self.apply(FactChange(insert={predicate: rows}))
+            outcome = self.apply(FactChange(insert={predicate: rows}), None, self.new_check())
             self.listener(outcome)
             return outcome.explicit_inserted
         inserted = self._explicit.relation(predicate, rows.shape[1]).insert(rows)
@@ -127,8 +128,9 @@ class EmbeddedEngine:
         self, facts: FactChange, graph: RuleGraph | None = None, check: Callable[[int], None] = lambda facts: None
     ) -> Outcome:
         """Changes facts and rules together, or raises and leaves everything as it was."""
-        assert self._maintainer is not None and self._visible is not None
-        store = self._visible
+        if self._maintainer is None:
+            return self._apply_anew(facts, graph or self._graph, check)
+        store = self._store
         with noticing_interrupts() as check_interrupt:
 
             def check_all() -> None:
@@ -137,6 +139,20 @@ class EmbeddedEngine:
 
             outcome = self._maintainer.apply(facts, graph, check_all)
         self._graph = graph or self._graph
+        return outcome
+
+    def _apply_anew(self, facts: FactChange, graph: RuleGraph, check: Callable[[int], None]) -> Outcome:
+        started = time.perf_counter()
+        outcome, visible = Outcome(), self._store
+        before = self._explicit, self._graph, self._visible, self.report
+        try:
+            self._explicit, self._graph = changed_explicit(self._explicit, facts, outcome), graph
+            self.materialise(check=check)
+        except BaseException:
+            self._explicit, self._graph, self._visible, self.report = before
+            raise
+        compare(visible, self._store, outcome)
+        outcome.seconds = time.perf_counter() - started
         return outcome
 
     # -- visible facts -----------------------------------------------------------------------------------------------

@@ -76,15 +76,16 @@ class Growing:
 
     def grow(self, derived: DataFrame) -> Part | None:
         """The facts among the derived ones that are new, which is one job; `advance` makes them the delta."""
+        return self._written(self.difference(derived))
+
+    def difference(self, derived: DataFrame) -> DataFrame:
+        """The derived facts less all that is known; only the derived ones move."""
         new = derived.repartition(self._context.partitions, *self._key).distinct()
-        full = self.full
-        for part in full:
+        for part in self.full:
             if part.rows >= _SORTED_FROM:
                 new = new.join(part.df, self.columns, "left_anti")
-        small = [part for part in full if part.rows < _SORTED_FROM]
-        if small:
-            new = new.join(self.union(small), self.columns, "left_anti")
-        return self._written(new)
+        small = [part for part in self.full if part.rows < _SORTED_FROM]
+        return new.join(self.union(small), self.columns, "left_anti") if small else new
 
     def advance(self, new: Part | None) -> None:
         if self.delta is not None:

@@ -72,12 +72,12 @@ def separate(out: Lists, back: Lists, parts: Parts, gone: Any) -> None:
 
 @kernel_part
 def _search(out: Lists, back: Lists, parts: Parts, u: Any, v: Any) -> Any:
-    """Which of the two (0: u, 1: v) is found not to reach the other, with the size of its component, or that they meet.
+    """Which of the two (0: u, 1: v) is found not to reach the other, and how much it reaches, or that they meet.
 
-    The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges. What a side
-    has reached is in its queue.
+    The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges, and stays
+    within their component. What a side has reached is in its queue.
     """
-    mark = parts.lanes[MARK]
+    mark, label = parts.lanes[MARK], parts.fields[LABEL]
     parts.counters[EPOCH] += 2
     epoch = parts.counters[EPOCH]
     ends, places, effort = np.array([1, 1]), np.array([0, 0]), np.array([0, 0])
@@ -92,6 +92,8 @@ def _search(out: Lists, back: Lists, parts: Parts, u: Any, v: Any) -> Any:
             effort[side] += lists.length[node] + 1
             for place in range(lists.start[node], lists.start[node] + lists.length[node]):
                 other = lists.pool[place]
+                if label[other] != label[u]:
+                    continue  # a new edge, of which `unite` will know
                 if mark[other] == epoch + 1 - side:
                     return _MET, 0
                 if mark[other] != epoch + side:

@@ -148,7 +148,7 @@ class ChangingGraph:
     def loops(self) -> Codes:
         """The codes of nodes that are seeds of themselves."""
         owners, values = (self._out if self._seeds is None else self._seeds).pairs()
-        return self.nodes.codes[owners[owners == values]]
+        return self.nodes.codes[owners[owners == values]]  # type: ignore[no-any-return]
 
     def _keys(self, rows: Codes) -> Array:
         if not len(rows):
@@ -177,4 +177,4 @@ class ChangingGraph:
 def loops_among(keys: Array) -> Array:
     """The nodes of keys that join a node to itself."""
     owners, values = pairs_of(keys)
-    return owners[owners == values]
+    return owners[owners == values]  # type: ignore[no-any-return]

@@ -141,7 +141,7 @@ def _mark_cycle(graph: Graph, shape: Shape, u: int) -> None:
 
 
 @kernel_part
-def _merge(shape: Shape, u: int, reached: int) -> int:
+def _merge(shape: Shape, u: int, reached: int) -> Any:
     """One component of u and everything marked as its cycle; the largest of them lends its number."""
     fields, mark, found = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[STACK]
     in_cycle = shape.counters[EPOCH] + 1
@@ -173,4 +173,4 @@ def _merge(shape: Shape, u: int, reached: int) -> int:
         put(shape, SIZE, keeper, fields[SIZE, keeper] + fields[SIZE, c])
         put(shape, SIZE, c, 0)
         list_item(shape, DEAD, DEAD_COUNT, c)
-    return keeper  # type: ignore[no-any-return]
+    return keeper

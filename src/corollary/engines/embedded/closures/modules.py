@@ -4,9 +4,9 @@ There an exact closure is not enough: a fact may be supported by a chain that, t
 itself. So deletions overdelete first, and what still holds is rederived. For both modules Diff is empty (section 5).
 
 Three things are read differently from the paper. Line 43 adds only facts that are not in I yet. Line 50 asks for R(v, w) in
-I, deleted or not, and for R(u, w) not in S yet: as printed, a fact derived from two deleted facts would stay. And `delta` must
-contain what others delete even where the module has deleted it itself: with line 28's difference a fact could stay in X_R
-when both delete it in one round, and rederive itself.
+I, deleted or not, and for R(u, w) not in S yet: as printed, a fact derived from two deleted facts would stay. And X_R loses what
+is overdeleted, not only what others delete (line 49): a fact that another module gave, and that rests on itself through the
+deleted ones, would stay in X_R otherwise and be rederived from itself. If others still derive it, they add it again.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class TransitiveModule(MaintainedClosure):
         linear rule (4), stopping there would miss facts that the rule (1) overdeletes.
         """
         self._settle_last()
-        changes = self._graph.change(delta, _EMPTY, None, None)
-        self._waiting.append(changes)
+        self._waiting.append(self._graph.change(delta, _EMPTY, None, None))
         bits, graph = self._store.bits, self._graph.arrays
         nodes = self._graph.nodes.count
         if self._overdeleted is None:
@@ -75,6 +74,7 @@ class TransitiveModule(MaintainedClosure):
         columns = self._graph.find_columns(delta[:, 1])
         there = known & (columns >= 0)
         _set_bits(self._overdeleted, sources[there], columns[there])
+        self._waiting.append(self._graph.change(found, _EMPTY, None, None))
         return found
 
     def rederive(self, delta: Codes) -> Codes:
@@ -85,7 +85,7 @@ class TransitiveModule(MaintainedClosure):
             gone = reversed_keys(reversed_keys(gone, capacity), capacity)
             self._waiting, self._overdeleted = [], None
             self._follow(Changes(gone, gone[:0], gone, gone[:0]))
-        return delta[self.contains(delta)]
+        return delta[self.contains(delta)]  # type: ignore[no-any-return]
 
     def roll_back(self) -> None:
         for changes in reversed(self._waiting):
@@ -127,7 +127,7 @@ class SymmetricTransitiveModule(MaintainedSymmetricClosure):
         if self._spared:
             spared, self._spared = np.concatenate(self._spared), []
             self.update(added=spared)
-        return delta[self.contains(delta)]
+        return delta[self.contains(delta)]  # type: ignore[no-any-return]
 
     def roll_back(self) -> None:
         self._spared = []

@@ -6,34 +6,33 @@ entries may take from the row is looked for among the other edges, until all of 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.closures.lists import Array, kernel_part, owner_of, value_of
+from corollary.engines.embedded.closures.entries import (
+    GONE_EDGE,
+    GONE_SEED,
+    NEW_EDGE,
+    NEW_SEED,
+    Rows,
+    save,
+    tell,
+)
+from corollary.engines.embedded.closures.lists import kernel_part
 from corollary.engines.embedded.closures.shape import (
     CHANGED,
     CHANGED_COUNT,
     COMPONENT,
-    COMPONENT_MARK,
-    DEAD,
-    DEAD_COUNT,
     DONE,
-    ENTRIES,
-    EPOCH,
     FIRST,
     FLAGS,
-    FREE,
     FREE_ROWS,
-    FRESH,
-    FRESH_COUNT,
     GIVE_UP,
     HEAD,
     HEAP,
     HEAP_SIZE,
-    INVOLVED,
-    INVOLVED_COUNT,
     IS_FRESH,
     IS_QUEUED,
     LOGGED,
@@ -50,75 +49,10 @@ from corollary.engines.embedded.closures.shape import (
     Shape,
     list_item,
     pop,
-    push,
     put,
 )
 
-_GONE_EDGE, _NEW_EDGE, _GONE_SEED, _NEW_SEED, _CHANGED_NODE = range(5)
 _PARENTS_LOOKED_AT = 64
-
-
-class Rows(NamedTuple):
-    """Rows of components and, during an update, what they were before: `saved[k]` was row `saved_row[k]` (-1: none)."""
-
-    bits: Array
-    saved: Array
-    saved_row: Array
-    entries: Array  # next entry of the component, kind, node
-    space: Array  # two rows: what may be lost, what is gained
-
-
-@kernel_part
-def _wait(shape: Shape, rows: Rows, c: Any, kind: int, node: Any) -> None:
-    flags, head, counters = shape.lanes[FLAGS], shape.lanes[HEAD], shape.counters
-    if not flags[c] & IS_FRESH:
-        at = counters[ENTRIES]
-        rows.entries[at, 0] = head[c]
-        rows.entries[at, 1] = kind
-        rows.entries[at, 2] = node
-        head[c] = at
-        counters[ENTRIES] = at + 1
-    if not flags[c] & IS_QUEUED:
-        flags[c] |= IS_QUEUED
-        push(shape, c)
-
-
-@kernel_part
-def _save(shape: Shape, rows: Rows, c: Any, words: int) -> None:
-    at, row = shape.counters[SAVED], shape.fields[ROW, c]
-    shape.counters[SAVED] = at + 1
-    shape.lanes[SAVED_AT, c] = at
-    rows.saved_row[at] = row
-    for word in range(words):
-        rows.saved[at, word] = rows.bits[row, word] if row >= 0 else np.uint64(0)
-
-
-@njit(cache=True, nogil=True)
-def start_rows(shape: Shape, rows: Rows, gone: Any, new: Any, gone_seeds: Any, new_seeds: Any, words: int) -> None:
-    """Makes entries of all changes; there is space to save a row for each component that is involved."""
-    component, counters = shape.fields[COMPONENT], shape.counters
-    for i in range(counters[INVOLVED_COUNT]):
-        _save(shape, rows, shape.lanes[INVOLVED, i], words)
-    for i in range(counters[DEAD_COUNT]):
-        c = shape.lanes[DEAD, i]
-        shape.free[counters[FREE]] = c
-        counters[FREE] += 1
-        if shape.fields[ROW, c] >= 0:
-            shape.free_rows[counters[FREE_ROWS]] = shape.fields[ROW, c]
-            counters[FREE_ROWS] += 1
-    for i in range(counters[FRESH_COUNT]):
-        c = shape.lanes[FRESH, i]
-        if shape.fields[SIZE, c] and not shape.lanes[FLAGS, c] & IS_QUEUED:
-            shape.lanes[FLAGS, c] |= IS_QUEUED
-            push(shape, c)
-    for i in range(len(gone)):
-        _wait(shape, rows, component[owner_of(gone[i])], _GONE_EDGE, value_of(gone[i]))
-    for i in range(len(new)):
-        _wait(shape, rows, component[owner_of(new[i])], _NEW_EDGE, value_of(new[i]))
-    for i in range(len(gone_seeds)):
-        _wait(shape, rows, component[owner_of(gone_seeds[i])], _GONE_SEED, value_of(gone_seeds[i]))
-    for i in range(len(new_seeds)):
-        _wait(shape, rows, component[owner_of(new_seeds[i])], _NEW_SEED, value_of(new_seeds[i]))
 
 
 @njit(cache=True, nogil=True)
@@ -141,7 +75,7 @@ def follow(graph: Graph, shape: Shape, rows: Rows, words: int, limit: int) -> in
         elif not _collect(graph, shape, rows, c, words):
             continue
         list_item(shape, CHANGED, CHANGED_COUNT, c)
-        if not _tell(graph, shape, rows, c, fresh != 0):
+        if not tell(graph, shape, rows, c, fresh != 0):
             return GIVE_UP
     return DONE
 
@@ -190,9 +124,9 @@ def _collect(graph: Graph, shape: Shape, rows: Rows, c: int, words: int) -> bool
     while entry >= 0:
         kind, node = rows.entries[entry, 1], rows.entries[entry, 2]
         entry = rows.entries[entry, 0]
-        if kind in (_GONE_SEED, _NEW_SEED):
+        if kind in (GONE_SEED, NEW_SEED):
             column = graph.column[node]
-            into = lost if kind == _GONE_SEED else gained
+            into = lost if kind == GONE_SEED else gained
             into[column >> 6] |= np.uint64(1) << np.uint64(column & 63)
             continue
         now = fields[COMPONENT, node]
@@ -204,11 +138,11 @@ def _collect(graph: Graph, shape: Shape, rows: Rows, c: int, words: int) -> bool
         had = at >= 0 or fields[ROW, origin] >= 0
         row = fields[ROW, now]
         shape.counters[WORK] += words
-        if kind == _GONE_EDGE:
+        if kind == GONE_EDGE:
             if had and not _other_edge(graph, shape, c, node):
                 for word in range(words):
                     lost[word] |= before[word]
-        elif kind == _NEW_EDGE:
+        elif kind == NEW_EDGE:
             if row >= 0:
                 for word in range(words):
                     gained[word] |= bits[row, word]
@@ -230,7 +164,7 @@ def _collect(graph: Graph, shape: Shape, rows: Rows, c: int, words: int) -> bool
         any_lost = _look_for(graph, shape, bits, c, lost, words)
     if not any_lost and not any_gained:
         return False
-    _save(shape, rows, c, words)
+    save(shape, rows, c, words)
     created = row < 0
     row = _row_for(shape, c)
     for word in range(words):
@@ -278,35 +212,3 @@ def _look_for(graph: Graph, shape: Shape, bits: Any, c: int, lost: Any, words: i
     for word in range(words):
         left |= lost[word]
     return left
-
-
-@kernel_part
-def _tell(graph: Graph, shape: Shape, rows: Rows, c: int, fresh: bool) -> bool:
-    """Makes an entry for every component with an edge to c. The nodes of a fresh one may have had different rows before."""
-    fields, mark = shape.fields, shape.lanes[COMPONENT_MARK]
-    shape.counters[EPOCH] += 2
-    epoch = shape.counters[EPOCH]
-    node = fields[FIRST, c]
-    for _ in range(fields[SIZE, c]):
-        start, length = graph.back.start[node], graph.back.length[node]
-        shape.counters[WORK] += 4 * (length + 1)
-        if shape.counters[ENTRIES] + length > len(rows.entries):
-            return False
-        for place in range(start, start + length):
-            other = fields[COMPONENT, graph.back.pool[place]]
-            if other != c and (fresh or mark[other] != epoch):
-                mark[other] = epoch
-                _wait(shape, rows, other, _CHANGED_NODE, node)
-        node = fields[NEXT, node]
-    return True
-
-
-@njit(cache=True, nogil=True)
-def restore_rows(shape: Shape, rows: Rows, words: int) -> None:
-    """Rows become what they were when nothing was saved."""
-    for at in range(shape.counters[SAVED]):
-        row = rows.saved_row[at]
-        if row >= 0:
-            for word in range(words):
-                rows.bits[row, word] = rows.saved[at, word]
-    shape.counters[SAVED] = 0

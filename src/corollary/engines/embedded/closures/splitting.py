@@ -181,7 +181,7 @@ def tarjan(graph: Graph, shape: Shape, roots: Any, c: int) -> int:
 
 
 @kernel_part
-def note_involved(shape: Shape, c: int) -> None:
+def note_involved(shape: Shape, c: Any) -> None:
     """The members of c will have other company: its row is needed to say what has changed for them."""
     flags = shape.lanes[FLAGS]
     if not flags[c] & (IS_INVOLVED | IS_CREATED):
@@ -190,7 +190,7 @@ def note_involved(shape: Shape, c: int) -> None:
 
 
 @kernel_part
-def note_fresh(shape: Shape, c: int) -> None:
+def note_fresh(shape: Shape, c: Any) -> None:
     """The row of c has to be computed from nothing."""
     flags = shape.lanes[FLAGS]
     if not flags[c] & IS_FRESH:

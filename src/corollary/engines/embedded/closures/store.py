@@ -7,10 +7,11 @@ import numpy as np
 from corollary.engines.embedded.closure import MAX_BITS_BYTES, TooLarge
 from corollary.engines.embedded.closures.building import fill_rows, lay_out
 from corollary.engines.embedded.closures.difference import BitDifference, Groups, group_changes
+from corollary.engines.embedded.closures.entries import Rows, restore_rows, start_rows
 from corollary.engines.embedded.closures.graph import NO_NODE, Changes, ChangingGraph
 from corollary.engines.embedded.closures.lists import Array
 from corollary.engines.embedded.closures.merging import connect
-from corollary.engines.embedded.closures.rows import Rows, follow, restore_rows, start_rows
+from corollary.engines.embedded.closures.rows import follow
 from corollary.engines.embedded.closures.shape import (
     COMPONENT,
     COMPONENTS,

@@ -7,6 +7,7 @@ difference that a change makes is exact, so nothing is overdeleted (paper 002, s
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from corollary.engines.embedded.maintenance.maintained_relation import Maintaine
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.universe import Kind, Universe
 
+T = TypeVar("T")
 _CLOSURES = (
     ModuleKind.TRANSITIVE,
     ModuleKind.SYMMETRIC_TRANSITIVE,
@@ -55,7 +57,7 @@ class ClosedPredicate:
         self._universe = universe
         facts = external.facts()
         self._check_guard(facts)
-        self.closure = self._fitting(lambda: self._closed(facts, step))
+        self.closure: MaintainedClosure | MaintainedSymmetricClosure = self._fitting(lambda: self._closed(facts, step))
         self.closure.begin()
 
     def _closed(self, facts: Codes, step: Codes | None) -> MaintainedClosure | MaintainedSymmetricClosure:
@@ -80,12 +82,13 @@ class ClosedPredicate:
         deleted, inserted = self.external.difference()
         self._check_guard(inserted)
         closure = self.closure
-        if isinstance(closure, MaintainedSymmetricClosure) or self.module.step is None:
-            self.change = self._fitting(lambda: closure.update(deleted, inserted))
-        else:
+        if isinstance(closure, MaintainedClosure) and self.module.step is not None:
             gone, new = step_change or (deleted[:0], inserted[:0])
-            self.change = self._fitting(lambda: closure.update(gone, new, deleted, inserted))
-        return self.change
+            change = self._fitting(lambda: closure.update(gone, new, deleted, inserted))
+        else:
+            change = self._fitting(lambda: closure.update(deleted, inserted))
+        self.change = change
+        return change
 
     def commit(self) -> None:
         self.external.commit()
@@ -102,7 +105,7 @@ class ClosedPredicate:
         if self.module.guarded and (self._universe.kinds[facts] == Kind.DOUBLE).any():
             raise DoesNotFit(self.predicate)
 
-    def _fitting(self, act: Callable[[], object]) -> object:
+    def _fitting(self, act: Callable[[], T]) -> T:
         try:
             return act()
         except TooLarge:

@@ -17,9 +17,13 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 GONE = 1  # the fact is not visible after the transaction
 UNBORN = 2  # the fact was not visible before it
-OVERDELETED = 4  # a deletion that is under way has taken the fact back for now
+# Marks, for the time in which one step is maintained:
+REACHED = 4  # a deletion has taken the fact back for now, or an insertion has just brought it
+SPREAD = 8  # a deletion has gone on from the fact
+CHECKED = 16  # somebody asked whether the fact follows from what is left
+KNOWN = 32  # it does
 
-BEFORE, AFTER = UNBORN, GONE  # the rows with this flag are not part of the version
+_STATE = GONE | UNBORN
 
 _NOBODY = np.empty(0, np.int64)
 _COMPACT_FROM = 1000
@@ -39,7 +43,7 @@ class MaintainedRelation:
         self._touched: list[Numbers] = []
         self._counts_before: list[tuple[str, Numbers, np.ndarray[Any, Any]]] = []
         self.lost: list[Numbers] = []  # rows that an owner has stopped to support in this transaction
-        self.gained: list[Numbers] = []  # rows that an owner has begun to support
+        self._marked: list[Numbers] = []
 
     # -- facts -------------------------------------------------------------------------------------------------------
 
@@ -105,14 +109,16 @@ class MaintainedRelation:
         assert (after >= 0).all(), f"support of {owner} below zero"
         self._counts_before.append((owner, numbers, before))
         counts[numbers] = after
-        self.lost.append(numbers[(before > 0) & (after == 0)])
-        self.gained.append(numbers[(before == 0) & (after > 0)])
+        lost = numbers[(before > 0) & (after == 0)]
+        if len(lost):
+            self.lost.append(lost)
         was_hidden = (self.flags[numbers] & GONE) != 0
         is_hidden = (after == 0) & (self.external_support(owner, numbers) == 0)
         changed = numbers[was_hidden != is_hidden]
         self.flags[changed] ^= GONE
         self.hidden += int(is_hidden.sum()) - int(was_hidden.sum())
-        self._touched.append(changed)
+        if len(changed):
+            self._touched.append(changed)
         return numbers[~was_hidden & is_hidden]
 
     def withdraw(self, owner: str) -> None:
@@ -122,18 +128,56 @@ class MaintainedRelation:
             numbers = np.flatnonzero(counts)
             self.change_support(owner, numbers, -counts[numbers].astype(np.int64))
 
-    def transfer(self, owner: str, successor: str) -> None:
-        """What one owner supports, however often, another one does from now on."""
+    def transfer(self, owner: str, successor: str, *, counts: bool) -> None:
+        """What one owner supports another one does from now on: as often, or once where it does not count."""
         if owner != successor and owner in self.relation.owners:
             numbers = np.flatnonzero(self.relation.support_of(owner)[: self.relation.size])
-            self.change_support(successor, numbers[self.support(successor, numbers) == 0], 1)
+            if counts:
+                self.change_support(successor, numbers, self.support(owner, numbers))
+            else:
+                self.change_support(successor, numbers[self.support(successor, numbers) == 0], 1)
             self.change_support(owner, numbers, -self.support(owner, numbers))
+
+    def supported_by_others(self, owner: str, version: int) -> Numbers:
+        """The rows that others than the owner support and that no flag of `version` hides."""
+        rows = np.arange(self.relation.size)
+        return rows[(self.external_support(owner, rows) > 0) & ((self.flags[: len(rows)] & version) == 0)]
+
+    def set_support(self, owner: str, numbers: Numbers, counts: np.ndarray[Any, Any] | int) -> Numbers:
+        """The owner supports exactly these distinct rows, so often each; gives the rows that are not visible any more."""
+        wanted = np.zeros(max(1, self.relation.size), np.int64)
+        wanted[numbers] = counts
+        change = wanted - self.relation.support_of(owner)[: len(wanted)]
+        changed = np.flatnonzero(change)
+        return self.change_support(owner, changed, change[changed])
+
+    # -- marks -------------------------------------------------------------------------------------------------------
+
+    def mark(self, numbers: Numbers, mark: int) -> None:
+        if len(numbers):
+            self.flags[numbers] |= mark
+            self._marked.append(numbers)
+
+    def unmark(self, numbers: Numbers, mark: int) -> None:
+        self.flags[numbers] &= ~np.uint8(mark)
+
+    def without(self, numbers: Numbers, flags: int) -> Numbers:
+        """Those of the rows that have none of the flags."""
+        return numbers[(self.flags[numbers] & flags) == 0]
+
+    def having(self, numbers: Numbers, flag: int) -> Numbers:
+        return numbers[(self.flags[numbers] & flag) != 0]
+
+    def clear_marks(self) -> None:
+        for numbers in self._marked:
+            self.flags[numbers] &= _STATE
+        self._marked.clear()
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
     @property
     def is_touched(self) -> bool:
-        return any(len(numbers) for numbers in self._touched)
+        return len(self._touched) > 0
 
     def touched(self) -> Numbers:
         """The rows whose visibility changed at some time in this transaction."""
@@ -142,8 +186,20 @@ class MaintainedRelation:
     def lost_rows(self) -> Numbers:
         return _union(self.lost)
 
-    def gained_rows(self) -> Numbers:
-        return _union(self.gained)
+    def born(self) -> Numbers:
+        """The rows that are visible and were not before the transaction."""
+        touched = self.touched()
+        return touched[(self.flags[touched] & _STATE) == UNBORN]
+
+    def flips(self) -> int:
+        """A point in the transaction, for `changed_since`."""
+        return len(self._touched)
+
+    def changed_since(self, point: int) -> tuple[int, int]:
+        """How many facts have disappeared and appeared since that point."""
+        numbers, times = np.unique(np.concatenate([_NOBODY, *self._touched[point:]]), return_counts=True)
+        gone = (self.flags[numbers[times % 2 == 1]] & GONE) != 0
+        return int(gone.sum()), int((~gone).sum())
 
     def difference(self) -> tuple[Codes, Codes]:
         """The facts that were visible and are not, and those that are and were not."""
@@ -152,6 +208,8 @@ class MaintainedRelation:
         return self.rows(touched[versions == GONE]), self.rows(touched[versions == UNBORN])
 
     def commit(self) -> None:
+        if not self._counts_before and not self._marked:
+            return
         touched = self.touched()
         self.flags[touched] = np.where(self.flags[touched] & GONE, GONE | UNBORN, 0)
         self._forget()
@@ -159,6 +217,7 @@ class MaintainedRelation:
             self.compact()
 
     def roll_back(self) -> None:
+        self.clear_marks()
         for owner, numbers, counts in reversed(self._counts_before):
             self.relation.support_of(owner)[numbers] = counts
         touched = self.touched()
@@ -171,7 +230,7 @@ class MaintainedRelation:
         self._touched.clear()
         self._counts_before.clear()
         self.lost.clear()
-        self.gained.clear()
+        self.clear_marks()
 
     def compact(self) -> None:
         """Removes the hidden rows. When they are more than the others, a deletion pays for moving one fact on the average."""

@@ -14,10 +14,27 @@ from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import PreparedPlan, Work
 from corollary.planning import AggregateSource, Column, NormalRule, RulePlan, Version, plan_rule
-from corollary.planning.deltas import AFTER, BEFORE, DELETED, INSERTED, version_of
+from corollary.planning.deltas import (
+    AFTER,
+    BEFORE,
+    DELETED,
+    INSERTED,
+    KEPT,
+    SETTLED,
+    UNSPREAD,
+    UNTOUCHED,
+    version_of,
+)
 from corollary.program import Atom
 
-_HIDDEN = {BEFORE: flags.BEFORE, AFTER: flags.AFTER}
+_HIDDEN = {  # a row with one of these flags is not part of the version
+    BEFORE: flags.UNBORN,
+    AFTER: flags.GONE,
+    KEPT: flags.UNBORN | flags.GONE,
+    UNTOUCHED: flags.UNBORN | flags.REACHED,
+    UNSPREAD: flags.UNBORN | flags.SPREAD,
+    SETTLED: flags.GONE | flags.REACHED,
+}
 _HOLDS, _FAILS = Relation(0), Relation(0)
 _HOLDS.size = 1
 
@@ -72,6 +89,14 @@ class Views:
             relation.size = min(1, len(facts))
         self._deltas[predicate] = relation
         return relation.size > 0
+
+    def extend_delta(self, predicate: str, facts: Codes) -> None:
+        """Adds new facts to what a predicate with a delta's version holds."""
+        relation = self._deltas[predicate]
+        if relation.arity:
+            relation.append_distinct(facts)
+        else:
+            relation.size = max(relation.size, min(1, len(facts)))
 
     def forget_deltas(self) -> None:
         self._deltas.clear()

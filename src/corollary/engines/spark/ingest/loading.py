@@ -79,6 +79,17 @@ class Ingest:
             return self.load_table(predicate, facts)
         return self._load([(predicate, python_facts(self._context, predicate, facts, self.arities.get(predicate)))])
 
+    def encoded(self, predicate: str, facts: Any) -> Frame:
+        """The same facts as a frame of ids that is not stored."""
+        source: Source = (
+            table_source(self._context, facts, None)
+            if type(facts).__module__.partition(".")[0] == "pyspark"
+            else python_facts(self._context, predicate, facts, self.arities.get(predicate))
+        )
+        (load,) = settled(lambda: self._read([(predicate, source)]))
+        self._check_width(load, dict(self.arities))
+        return load.output.facts()
+
     def insert_written(self, facts: Facts) -> int:
         """Facts of a program's text."""
         return self.insert_program([facts], [])

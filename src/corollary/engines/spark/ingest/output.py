@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
 _TERM_COLUMNS = ("c0", "s0", "s1", "s2")
+_WRITING = {
+    "compression": "lz4",  # read once or twice, soon
+    # Almost every one of these values is different; without a dictionary Parquet need not find that out.
+    **{f"parquet.enable.dictionary#{name}": "false" for name in ("c0", "c2", "s0", "s1")},
+}
 
 
 class Task(Protocol):
@@ -65,7 +70,7 @@ class StoredOutput:
         rows = source.mapInArrow(task, schema).observe(observed, *counts, unlisted, is_open)
         self._path = context.workspace.place("ingest")
         try:
-            rows.write.parquet(self._path)
+            rows.write.options(**_WRITING).parquet(self._path)
         except BaseException:
             self.discard()
             raise

@@ -66,7 +66,7 @@ class TextSource:
         with named_failures("ingest", self.name, self.span):
             if self._form is Format.TURTLE:
                 return StoredOutput(self._context, self._whole_files(), task)
-            output = StoredOutput(self._context, self._lines(), task)
+            output = StoredOutput(self._context, self._lines().coalesce(self._tasks()), task)
             if output.open_blocks and self._splits_rows(output):
                 output.discard()
                 output = StoredOutput(self._context, self._unsplit_lines(), task)
@@ -86,6 +86,11 @@ class TextSource:
         text = F.concat(F.col("value").cast("binary"), F.lit(bytearray(b"\n"))).alias("text")
         file = F.xxhash64("_metadata.file_path").alias("file")
         return self._text().select(text, file, F.col("_metadata.file_block_start").alias("block"))
+
+    def _tasks(self) -> int:
+        """A task tells the constants of all its blocks once, so fewer tasks tell fewer; in a cluster, some are slower than others."""
+        is_local = (self._context.spark.conf.get("spark.master", "") or "").startswith("local")
+        return self._context.partitions * (1 if is_local else 4)
 
     def _unsplit_lines(self) -> DataFrame:
         """The same with all lines of a file in one task and in one block."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.spark.ids import id_of
 from corollary.engines.spark.ingest.output import LocalOutput, Output, StoredOutput
+from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.relations import Frame, id_schema
 from corollary.program import Iri
 from corollary.sources.vertical import TYPE
@@ -90,8 +91,11 @@ def _type_id(context: Context) -> int:
 def _groups(
     context: Context, output: Output, triples: DataFrame, arities: Mapping[str, int], source: str
 ) -> list[_Group]:
-    """One small aggregation tells which predicates and classes there are."""
+    """One small aggregation tells which predicates and classes there are, and about how many facts they have."""
     from pyspark.sql import functions as F  # noqa: N812
+
+    if isinstance(output, StoredOutput):  # with duplicates, which cost less than looking for them twice
+        triples = output.of_kind(RowKind.FACT, triples.columns)
 
     is_type = F.col("c1") == _type_id(context)
     key = F.when(is_type, F.col("c2")).otherwise(F.col("c1"))

@@ -1,0 +1,64 @@
+"""RDF on Spark as facts of its predicates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from corollary import KnowledgeBase, ProgramError
+from corollary.engines.spark.ingest import vertical
+from tests.engines.spark.ingested import NEVER, embedded_rejects, embedded_rows, loading, setting
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+TRIPLES = f"""<http://e.org/a> <http://e.org/knows> <http://e.org/b> .
+<http://e.org/b> <http://e.org/knows> "é" .
+<http://e.org/a> {TYPE} <http://e.org/Person> .
+<http://e.org/b> {TYPE} <http://e.org/Person> .
+<http://e.org/b> {TYPE} _:anonymous .
+nothing
+<http://e.org/b> {TYPE} <http://e.org/Person> .
+<http://e.org/a> <http://e.org/Person> "both" .
+"""
+PROGRAM = "q(X, Y) :- <http://www.w3.org/1999/02/22-rdf-syntax-ns#type>(X, Y)."
+
+
+@pytest.mark.parametrize("small_file", [NEVER, 10_000], ids=["by tasks", "by the driver"])
+@pytest.mark.parametrize("program", ["", PROGRAM], ids=["plain", "with rdf:type"])
+def test_triples_become_facts_of_their_predicates(
+    spark: SparkSession, tmp_path: Path, program: str, small_file: int
+) -> None:
+    path = tmp_path / "data.nt"
+    path.write_text("\n".join(line for line in TRIPLES.splitlines() if "both" not in line) + "\n")
+    expected = KnowledgeBase(program)
+    count = expected.load_rdf(path)
+    with setting(spark, "spark.sql.files.maxPartitionBytes", "150"), loading(spark, small_file=small_file) as loaded:
+        if program:
+            loaded.ingest.arities[TYPE[1:-1]] = 2
+        assert loaded.ingest.load_triples(path) == count
+        assert loaded.ingest.defined == {name for name in expected.predicates() if name != "q"}
+        for predicate in loaded.ingest.defined:
+            assert loaded.rows(predicate) == embedded_rows(expected, predicate)
+        assert loaded.rejects == embedded_rejects(expected)
+        assert loaded.ingest.load_triples(path) == expected.load_rdf(path)
+
+
+def test_what_cannot_be_loaded_as_facts_of_predicates(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.nt"
+    path.write_text(TRIPLES)
+    (tmp_path / "data.csv").write_text("a,b\n")
+    with loading(spark, small_file=10_000) as loaded:
+        loaded.ingest.arities["http://e.org/knows"] = 3
+        with pytest.raises(ProgramError, match=r"'http://e.org/knows' has 3 arguments, and there are 2 columns"):
+            loaded.ingest.load_triples(path)
+        with pytest.raises(ProgramError, match="is no RDF file"):
+            loaded.ingest.load_triples(tmp_path / "data.csv")
+        monkeypatch.setattr(vertical, "MOST_PREDICATES", 2)
+        with pytest.raises(ProgramError, match="more than 2 predicates and classes"):
+            loaded.ingest.load_triples(path)
+        assert not loaded.store.explicit
