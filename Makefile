@@ -11,11 +11,11 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all bench check clean clean-all
+.PHONY: help install run test test-all test-cluster bench check clean clean-all
 
 help: ## list the targets
 	@echo "Corollary: a Datalog reasoner. Targets:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## create .venv and install Corollary with every extra into it
 
@@ -26,7 +26,12 @@ test: check ## check, then run the tests except the slow ones
 	$(PYTEST) -m "not slow"
 
 test-all: check ## check, then run all the tests
-	$(PYTEST)
+	$(PYTEST) -m "not cluster"
+	$(MAKE) test-cluster
+
+# Alone: a cluster needs the machine, and a process has one Spark.
+test-cluster: $(STAMP) ## run the tests on a Spark cluster of three processes, some of which are killed
+	$(BIN)/python -m pytest -m cluster
 
 bench: $(STAMP) ## run the benchmarks
 	$(BIN)/python -m benchmarks

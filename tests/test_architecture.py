@@ -33,7 +33,7 @@ LAYERS = [
     "cli",
 ]
 # What starts Spark is a part of the engines. The pipeline on Spark reads and writes files too, so it stands above their readers.
-SPARK_ITSELF = {"session", "java", "shim", "errors", "arrow_frames"}
+SPARK_ITSELF = {"session", "cluster", "java", "shim", "errors", "arrow_frames"}
 LONGEST_FILE = 600
 
 

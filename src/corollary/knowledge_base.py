@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corollary.analysis import Analysis, analyse_texts, check_evaluable, checked, module_name
 from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
 from corollary.backends import Backend, BackendOptions
+from corollary.backends.backend import STRATEGIES
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import parse_query, print_rule, read_source
@@ -67,6 +68,8 @@ class KnowledgeBase:
     `on_error` says what a rule instance does whose arithmetic has no value: "discard" itself, or "stop" everything.
     Changes after the first read are followed exactly, for a cost that depends on what changes; `updates=False` promises that
     there will be none and derives faster: a change then derives everything anew. `without` names optimisations to leave out.
+    `strategy` is how recursive rules follow changes: "auto" chooses by the change, and "backward-forward", "dred",
+    "dred-counting" and "recompute" always do what they say. The facts are the same.
     """
 
     def __init__(
@@ -80,10 +83,13 @@ class KnowledgeBase:
         on_error: str = "discard",
         updates: bool = True,
         without: Iterable[str] = (),
+        strategy: str = "auto",
         **engine_options: Any,
     ) -> None:
         if on_error not in ("discard", "stop"):
             raise ValueError(f"on_error is 'discard' or 'stop', not '{on_error}'")
+        if strategy not in STRATEGIES:
+            raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
         if isinstance(program, Program):
             program = checked(program)
         self.analysis: Analysis = analyse_texts(Source(program)) if isinstance(program, str) else program
@@ -94,7 +100,7 @@ class KnowledgeBase:
         self.limits = limits or Limits()
         self._lock = threading.RLock()  # a change excludes readers: they see what was before it or what is after it
         self._subscribers: dict[str, list[Callable[[Result, Result], None]]] = {}
-        options = BackendOptions(Path(base), strict, on_error == "discard", updates, frozenset(without))
+        options = BackendOptions(Path(base), strict, on_error == "discard", updates, frozenset(without), strategy)
         self._backend = _backend(engine, self.analysis, options, engine_options)
         self._backend.listener = self._tell
         self._backend.new_check = lambda: self._checker(lambda facts: None)

@@ -176,3 +176,30 @@ def test_an_interrupt_stops_the_query_and_not_the_session(tmp_path: Path) -> Non
     terminal.wait_for("interrupted")
     terminal.type(":quit\n")
     assert terminal.process.wait(timeout=20) == 0
+
+
+def test_signs_before_facts_and_rules_make_transactions(tmp_path: Path) -> None:
+    session = """\
+p(X) :- q(X), not r(X).
++q(1). +q(2). +r(2).
+-r(2). +rule s(X) :- p(X).
+-rule r1
+-q(7).
+"""
+    run = corollary("repl", cwd=tmp_path, stdin=session)
+    assert run.stdout.split("\n") == [
+        *("added r1", "+ p(1)", "+ q(1)", "+ q(2)", "+ r(2)"),
+        *("- r(2)", "+ p(2)", "+ s(1)", "+ s(2)"),
+        *("- p(1)", "- p(2)", "- s(1)", "- s(2)"),
+        *("nothing visible changes", ""),
+    ]
+    assert run.stderr == ""
+
+
+def test_a_mistake_in_a_change_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    session = "+q(1). +rule p(X) :- not q(X).\n+p(X) :- q(X).\n-rule r7\n?- q(X).\n"
+    run = corollary("repl", cwd=tmp_path, stdin=session)
+    assert "E202" in run.stderr
+    assert "this is no fact" in run.stderr
+    assert "there is no rule 'r7'" in run.stderr
+    assert "0 answers" in run.stdout

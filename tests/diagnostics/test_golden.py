@@ -14,6 +14,8 @@ import pytest
 from corollary.analysis import analyse_texts, checked, delete_rules
 from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, render_all
 from corollary.engines.embedded.engine import EmbeddedEngine
+from corollary.engines.spark.derive_failures import derive_failures
+from corollary.engines.spark.growing import check_nothing_lost
 from corollary.engines.spark.workspace import choose_directory
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program, read_source
@@ -79,6 +81,15 @@ def use_a_cluster_without_a_directory() -> None:
     choose_directory(None, None, "spark://head:7077")
 
 
+def use_a_cluster_where_nobody_is() -> None:
+    KnowledgeBase("edge(1, 2).", engine="spark", master="spark://127.0.0.1:1", workspace="/shared")
+
+
+def read_less_than_was_written() -> None:
+    with derive_failures("{r2}", "hdfs://head/work/corollary-3f2a"):
+        check_nothing_lost(20, 14)
+
+
 # What no program text alone can provoke, or only one that is too large to keep. A new code gets its case in a folder, and
 # a line here where `check` does not find it.
 PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
@@ -96,6 +107,8 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E408": write_a_tab,
     "E409": load_without_the_package,
     "E410": use_a_cluster_without_a_directory,
+    "E411": use_a_cluster_where_nobody_is,
+    "E412": read_less_than_was_written,
     "W103": check_a_long_line,
 }
 

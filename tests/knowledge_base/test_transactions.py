@@ -88,7 +88,7 @@ def test_rules_with_another_join_structure_are_other_rules(kb: KnowledgeBase) ->
 
 WRONG = {
     "an unsafe rule": Change(insert={"edge": [(8, 9)]}, add_rules=("p(X) :- not q(X).",)),
-    "negation through itself": Change(insert={"edge": [(8, 9)]}, add_rules=("node(X) :- lonely(X).",)),
+    "negation through itself": Change(insert={"edge": [(8, 9)]}, add_rules=("edge(X, X) :- lonely(X).",)),
     "a row that does not fit": Change(insert={"edge": [(8, 9)], "node": [(1, 2)]}),
     "an unknown rule": Change(delete={"edge": [(1, 2)]}, remove_rules=("r9",)),
     "a syntax error": Change(delete={"edge": [(1, 2)]}, add_rules=("p(X) :- ",)),

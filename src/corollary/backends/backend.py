@@ -27,6 +27,9 @@ class Difference:
     report: MaintenanceReport
 
 
+STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "recompute")
+
+
 @dataclass(frozen=True)
 class BackendOptions:
     """What a user chose; `updates` is False where the run promises that nothing will change."""
@@ -36,6 +39,7 @@ class BackendOptions:
     discards_errors: bool
     updates: bool
     without: frozenset[str]
+    strategy: str = "auto"
 
 
 class Backend(Protocol):

@@ -13,7 +13,7 @@ from corollary.sources.loading import Loader
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
-    from corollary.engines.embedded.maintenance.maintainer import Outcome
+    from corollary.engines.embedded.maintenance.outcome import Outcome
     from corollary.engines.embedded.relation import Codes
     from corollary.results import CountedRows, Result
 
@@ -44,6 +44,7 @@ class EmbeddedBackend(Loader):
             without=options.without,
             discards_errors=options.discards_errors,
             updates=options.updates,
+            strategy=options.strategy,
         )
         engine.listener = lambda outcome: self.listener(self._difference(outcome))
         engine.new_check = lambda: self.new_check()
@@ -88,7 +89,7 @@ class EmbeddedBackend(Loader):
         inserts: Sequence[tuple[str, Any]],
         graph: RuleGraph | None,
     ) -> Difference:
-        from corollary.engines.embedded.maintenance.maintainer import FactChange
+        from corollary.engines.embedded.maintenance.outcome import FactChange
 
         change = FactChange(self._encoded(deletes), self._encoded(inserts))
         outcome = self.engine.apply(change, graph, self.new_check())
@@ -124,9 +125,7 @@ class EmbeddedBackend(Loader):
         return relation.arity if relation is not None else self.arities.get(predicate, 0)
 
     def strategy(self, node: HyperNode) -> str:
-        if not self._options.updates:
-            return "recompute"
-        return "delete and rederive" if self._graph.is_recursive(node) else "counting"
+        return self.engine.strategy(node)
 
     def count(self, predicate: str) -> int:
         return self.engine.count(predicate)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import HyperNode, RuleGraph
 from corollary.backends.backend import BackendOptions, Difference
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program import Facts, InputDeclaration, Query
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
@@ -71,7 +73,8 @@ class SparkBackend:
         if self._workspace is not None:
             settings = replace(settings, workspace=self._workspace)
         started = time.monotonic()
-        spark = self._session or start_session(overrides=self._overrides)
+        with _unavailable():
+            spark = self._session or start_session(overrides=self._overrides)
         self._start_seconds = time.monotonic() - started
         workspace = Workspace(spark, settings.workspace)
         return Context(spark, workspace, SparkUniverse(spark, workspace, settings.hash_bits), settings)
@@ -267,6 +270,22 @@ class SparkBackend:
         """Removes the tables of this knowledge base; the session stays, others may be using it."""
         if "context" in self.__dict__:
             self.context.workspace.close()
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """A Spark that does not start, as a diagnostic."""
+    from corollary.engines.spark.errors import SparkUnavailableError
+    from corollary.engines.spark.ingest.failures import explained, is_of_spark
+
+    try:
+        yield
+    except SparkUnavailableError as error:
+        raise ProgramError([Diagnostic(catalogue.SPARK_UNAVAILABLE, error.message, None, error.hint)]) from error
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        raise ProgramError([Diagnostic(catalogue.SPARK_UNAVAILABLE, explained(error)[1])]) from error
 
 
 def _some(results: dict[str, Result]) -> dict[str, Result]:

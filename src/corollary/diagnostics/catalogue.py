@@ -86,6 +86,8 @@ MISSING_PACKAGE = _kind("E409", "a format that needs a package which is not inst
 
 # Spark
 UNUSABLE_WORKSPACE = _kind("E410", "a directory for Spark's tables and checkpoints that cannot be used")
+SPARK_UNAVAILABLE = _kind("E411", "Spark, or a cluster of it, that does not start")
+FAILED_STAGE = _kind("E412", "a stage on Spark that failed")
 
 # Doubts
 EMPTY_PROGRAM = _kind("W101", "a program without a single clause")

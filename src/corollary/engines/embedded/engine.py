@@ -14,8 +14,10 @@ from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.maintenance.anew import changed_explicit, compare
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.first import evaluate_node
-from corollary.engines.embedded.maintenance.maintainer import FactChange, Maintainer, Outcome
+from corollary.engines.embedded.maintenance.maintainer import Maintainer
+from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome
 from corollary.engines.embedded.maintenance.queries import answer, can_answer
+from corollary.engines.embedded.maintenance.strategies import strategy_of
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import Work
@@ -88,6 +90,7 @@ class EmbeddedEngine:
         without: frozenset[str] = frozenset(),
         discards_errors: bool = True,
         updates: bool = False,
+        strategy: str = "auto",
     ) -> None:
         self._graph = graph
         self._discards_errors = discards_errors
@@ -97,7 +100,9 @@ class EmbeddedEngine:
         self._explicit = Store()
         self._visible: Store | None = None
         self._maintainer: Maintainer | None = None
-        self._closed: dict[str, ClosedPredicate] | None = None if "closures" in without else {}
+        self._strategy = strategy_of(strategy)
+        keeps_closures = self._strategy.follows_closures and "closures" not in without
+        self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
         self.report = RunReport()
         self.listener: Callable[[Outcome], object] = lambda outcome: None
         self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
@@ -130,14 +135,14 @@ class EmbeddedEngine:
         """Changes facts and rules together, or raises and leaves everything as it was."""
         if self._maintainer is None:
             return self._apply_anew(facts, graph or self._graph, check)
-        store = self._store
+        store, maintainer = self._store, self._maintainer
         with noticing_interrupts() as check_interrupt:
 
             def check_all() -> None:
                 check_interrupt()
-                check(store.size)
+                check(store.size - maintainer.hidden_count)
 
-            outcome = self._maintainer.apply(facts, graph, check_all)
+            outcome = maintainer.apply(facts, graph, check_all)
         self._graph = graph or self._graph
         return outcome
 
@@ -154,6 +159,10 @@ class EmbeddedEngine:
         compare(visible, self._store, outcome)
         outcome.seconds = time.perf_counter() - started
         return outcome
+
+    def strategy(self, node: HyperNode) -> str:
+        """How a hyper-node follows changes as a rule, once everything was derived."""
+        return self._maintainer.strategy(str(node)) if self._maintainer is not None else "recompute"
 
     # -- visible facts -----------------------------------------------------------------------------------------------
 
@@ -182,7 +191,12 @@ class EmbeddedEngine:
         if self._updates:
             orders = _orders_texts(self._graph)
             self._maintainer = Maintainer(
-                self._visible, self._graph, self._closed, orders_texts=orders, discards_errors=self._discards_errors
+                self._visible,
+                self._graph,
+                self._closed,
+                self._strategy,
+                orders_texts=orders,
+                discards_errors=self._discards_errors,
             )
 
     def _derive(
@@ -224,7 +238,7 @@ class EmbeddedEngine:
 
     def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
         if self._updates:
-            return evaluate_node(evaluation, self._graph, node, self._closed)
+            return evaluate_node(evaluation, self._graph, node, self._closed, self._strategy)
         rules = [normalise(self._graph.rules[name]) for name in node.rules]
         modules, recursive = modules_of(self._graph, node), self._graph.is_recursive(node)
         return evaluation.evaluate(rules, modules, recursive=recursive, owner=str(node))

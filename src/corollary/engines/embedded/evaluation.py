@@ -103,18 +103,24 @@ class Evaluation:
     # -- hyper-nodes -------------------------------------------------------------------------------------------------
 
     def evaluate(
-        self, rules: Sequence[NormalRule], modules: Sequence[Module], *, recursive: bool, owner: str = ""
+        self,
+        rules: Sequence[NormalRule],
+        modules: Sequence[Module],
+        *,
+        recursive: bool,
+        owner: str = "",
+        counts_recursion: bool = False,
     ) -> Report:
         """Adds to the store everything that these rules of one hyper-node derive.
 
         In a counted store the facts of a nonrecursive hyper-node carry the number of its derivations; a recursive one owns the
-        facts that it found first.
+        facts that it found first, or with `counts_recursion` counts as well.
         """
         before = self._work.instances
         self._work.rounds = 0
         heads = {rule.head.predicate: rule.head.arity for rule in rules}
         sizes = {predicate: self.store.relation(predicate, arity).size for predicate, arity in heads.items()}
-        self._owner = owner if self.store.counted and not recursive else None
+        self._owner = owner if self.store.counted and (counts_recursion or not recursive) else None
         report = Report(modules[0].name if len(modules) == 1 else "recursive")
         if not recursive:
             self._start_round(heads)
@@ -125,7 +131,7 @@ class Evaluation:
             report.strategy = "recursive"
             self._fixpoint_with_modules(rules, modules, report)
         self._growing.clear()
-        if recursive and self.store.counted:
+        if self.store.counted and self._owner is None:
             for predicate, size in sizes.items():
                 self.store.relations[predicate].mark(owner, size)
         self._owner = None

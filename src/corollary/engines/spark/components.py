@@ -1,13 +1,15 @@
 """Connected components of a graph that no task holds: large-star and small-star in turn (Kiveris and others, 2014).
 
 Both steps hang nodes onto smaller ones without ever tearing a component apart, and after few rounds each component is one star
-around its smallest node. Every round is checkpointed reliably: an edge that got lost would split a component, and nothing
-would tell.
+around its smallest node. Every round is checkpointed reliably, and what was written is compared with what is read: an edge that
+got lost would split a component, and nothing would tell (issues 389 and 872 of GraphFrames).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from corollary.engines.spark.growing import check_nothing_lost
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,14 +21,12 @@ def components_of(edges: DataFrame, context: Context) -> tuple[DataFrame, int]:
     """Rows `node, label` for every constant of the edges `c0, c1`, and the number of rounds."""
     nodes = edges.selectExpr("explode(array(c0, c1)) AS node").distinct()
     stars = edges.where("c0 <> c1").selectExpr("greatest(c0, c1) AS u", "least(c0, c1) AS v").distinct()
-    stars = context.workspace.checkpoint(stars)
-    before = _summary(stars)
+    stars, before = _checkpointed(stars, context)
     rounds = 0
     while True:
         context.check()
         rounds += 1
-        stars = context.workspace.checkpoint(_small_star(_large_star(stars)))
-        after = _summary(stars)
+        stars, after = _checkpointed(_small_star(_large_star(stars)), context)
         if after == before:
             break
         before = after
@@ -46,6 +46,18 @@ def _small_star(edges: DataFrame) -> DataFrame:
     smallest = edges.groupBy("u").min("v").selectExpr("u", "`min(v)` AS m")
     moved = edges.join(smallest, "u").where("v <> m").selectExpr("v AS u", "m AS v")
     return moved.union(smallest.selectExpr("u", "m AS v")).distinct()
+
+
+def _checkpointed(edges: DataFrame, context: Context) -> tuple[DataFrame, tuple[int, int]]:
+    """The edges in a checkpoint, and their summary, for which all of them are read back."""
+    from pyspark.sql import Observation
+    from pyspark.sql.functions import expr
+
+    observation = Observation()
+    written = context.workspace.checkpoint(edges.observe(observation, expr("count(1) AS n")))
+    summary = _summary(written)
+    check_nothing_lost(observation.get.get("n", summary[0]), summary[0])
+    return written, summary
 
 
 def _summary(edges: DataFrame) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +19,7 @@ from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.spark.chooser import CLOSURE, DECOMPOSABLE, SINGLE_TASK, choose, shares_a_task
 from corollary.engines.spark.closures import Closure
 from corollary.engines.spark.decomposable import Decomposable
+from corollary.engines.spark.derive_failures import derive_failures
 from corollary.engines.spark.jobs import NodeJob, NodeOutcome, Strategy
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame
 from corollary.engines.spark.report import SparkNodeReport, SparkRunReport
@@ -150,7 +152,8 @@ class SparkEngine:
         started = time.perf_counter()
 
         def run() -> list[NodeOutcome]:
-            return self._with_terms(lambda: SingleTask().run_together(group, self.store, self._context))
+            with self._failures(group):
+                return self._with_terms(lambda: SingleTask().run_together(group, self.store, self._context))
 
         (outcomes,) = self._watched([run])
         taken = time.perf_counter() - started
@@ -197,8 +200,9 @@ class SparkEngine:
         if before is not None:
             tried, gave_up = [SINGLE_TASK], [f"{SINGLE_TASK} stopped as {before.unfinished}"]
         while True:
-            choice = choose(job, store, self._context, tried)
-            outcome = self._by(choice.strategy, job, store, before)
+            with self._failures([job]):
+                choice = choose(job, store, self._context, tried)
+                outcome = self._by(choice.strategy, job, store, before)
             if not outcome.unfinished:
                 return outcome, choice.strategy, "; ".join([*gave_up, choice.reason])
             tried.append(choice.strategy)
@@ -230,6 +234,10 @@ class SparkEngine:
             return outcomes
 
         return settled(stage)
+
+    def _failures(self, jobs: Sequence[NodeJob]) -> AbstractContextManager[None]:
+        names = ", ".join(str(job.node) for job in jobs[:3]) + (" …" if len(jobs) > 3 else "")
+        return derive_failures("the query" if names == "{}" else names, self._context.workspace.path)
 
     def _watched(self, functions: Sequence[Callable[[], T]]) -> list[T]:
         return run_watched(self._context.spark, functions, self._context.check)

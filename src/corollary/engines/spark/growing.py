@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from corollary.engines.spark.derive_failures import LostRowsError
 from corollary.engines.spark.profiles import ANYTHING, classes_sql
 from corollary.engines.spark.relations import Frame, column_names, empty_frame
 
@@ -101,6 +102,7 @@ class Growing:
             found = empty_frame(self._context.spark, self.arity)
         else:
             found = self._context.workspace.table(self.union(parts), name, self.arity)
+            check_nothing_lost(sum(part.rows for part in parts), found.rows)
         self.forget()
         return found
 
@@ -138,6 +140,12 @@ class Growing:
             forget_checkpoint(written)
             return None
         return Part(written, found["n"])
+
+
+def check_nothing_lost(written: int, read: int | None) -> None:
+    """A checkpoint has no checksum: of a file that the file system lost or cut off, Spark reads what is left, and says nothing."""
+    if read != written:
+        raise LostRowsError(f"checkpoints have {read:,} rows, and {written:,} were written to them")
 
 
 def observed(observation: Observation, written: DataFrame) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class SparkResult(Result):
         return self._collected[0]
 
     @property
-    def _rows(self) -> Codes:  # type: ignore[override]
+    def _rows(self) -> Codes:
         return self._collected[1]
 
     @cached_property

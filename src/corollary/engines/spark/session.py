@@ -1,4 +1,4 @@
-"""Starts Spark inside this process, tuned for many short rounds on one machine."""
+"""Starts Spark: inside this process, tuned for many short rounds on one machine, or as the driver of a cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from corollary.engines.spark.cluster import EXECUTOR_TIMEOUT, await_executor, check_reachable, is_local, is_on_this_machine
 from corollary.engines.spark.errors import SparkUnavailableError
 from corollary.engines.spark.java import find_java
 from corollary.engines.spark.shim import shim_home
@@ -43,6 +44,27 @@ def settings(cores: int, heap_megabytes: int) -> tuple[Setting, ...]:
     )
 
 
+_ON_ONE_MACHINE = {
+    "spark.driver.host": "executors on other machines must reach the driver",
+    "spark.driver.bindAddress": "the same",
+    "spark.ui.enabled": "its page is how people watch a cluster",
+    "spark.sql.shuffle.partitions": "how many tasks run at once is not known before the executors come; rounds set their own",
+    "spark.sql.adaptive.enabled": "it brings the many partitions that are the default down to what the data need",
+}
+"""Settings that are left to Spark on a cluster, and why."""
+
+
+def cluster_settings(master: str, heap_megabytes: int) -> tuple[Setting, ...]:
+    """Every setting that differs from Spark's defaults where the tasks run on a cluster, with its reason."""
+    kept = ("spark.driver.host", "spark.driver.bindAddress") if is_on_this_machine(master) else ()
+    own = [one for one in settings(1, heap_megabytes) if one.key not in _ON_ONE_MACHINE or one.key in kept]
+    return (
+        Setting("spark.master", master, "the cluster"),
+        *(one for one in own if one.key != "spark.master"),
+        Setting(EXECUTOR_TIMEOUT, "120", "seconds: Spark would wait for a first executor for ever"),
+    )
+
+
 def start_session(
     app_name: str = "corollary",
     *,
@@ -52,10 +74,11 @@ def start_session(
 ) -> SparkSession:
     """A Spark session in this process, on all cores and a quarter of the memory unless said otherwise.
 
-    `overrides` are Spark settings that win over Corollary's. A session that is already active is returned as it is: a
+    `overrides` are Spark settings that win over Corollary's; `spark.master` among them names a cluster. What `spark-submit` was
+    given wins as well, and comes before Corollary's own settings. A session that is already active is returned as it is: a
     process can have only one, and whoever made it chose its settings. The environment variables that the start needs
     are set for the start only.
-    Raises SparkUnavailableError when PySpark or Java is missing.
+    Raises SparkUnavailableError when PySpark or Java is missing, and when a cluster does not answer or has no executor.
     """
     try:
         import pyspark
@@ -66,24 +89,45 @@ def start_session(
         ) from missing
     if active := SparkSession.getActiveSession():
         return active
-    builder = SparkSession.builder.appName(app_name)
-    for setting in settings(cores or usable_cores(), heap_megabytes or max(1024, memory_megabytes() // 4)):
-        builder = builder.config(setting.key, setting.value)
-    for key, value in (overrides or {}).items():
+    submitted = _submitted()
+    given = {**submitted, **(overrides or {})}
+    master = given.get("spark.master", "local")
+    heap = heap_megabytes or max(1024, memory_megabytes() // 4)
+    own = settings(cores or usable_cores(), heap) if is_local(master) else cluster_settings(master, heap)
+    builder = SparkSession.builder
+    for key, value in {"spark.app.name": app_name, **{one.key: one.value for one in own}, **given}.items():
         builder = builder.config(key, value)
-    with _environment(_launch_environment(Path(pyspark.__file__).parent)):
-        return builder.getOrCreate()
+    check_reachable(master)
+    with _environment({} if submitted else _launch_environment(Path(pyspark.__file__).parent, master)):
+        session = builder.getOrCreate()
+    if not is_local(master):
+        await_executor(session, master)
+    return session
 
 
-def _launch_environment(pyspark_folder: Path) -> dict[str, str]:
+def _submitted() -> dict[str, str]:
+    """The settings that `spark-submit` was given, where it started this process."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def _launch_environment(pyspark_folder: Path, master: str) -> dict[str, str]:
     variables = {
         "JAVA_HOME": str(shim_home(find_java().program)),
         # Workers must run this interpreter, with these packages, and not whichever python3 comes first.
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        # Without it Spark looks the host name up before it reads its settings, and warns.
-        "SPARK_LOCAL_IP": "127.0.0.1",
     }
+    if is_on_this_machine(master):
+        # Without it Spark looks the host name up before it reads its settings, and warns.
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if not is_local(master) and (python := os.environ.get("PYSPARK_PYTHON")):
+        # On other machines the interpreter may lie elsewhere.
+        variables["PYSPARK_PYTHON"] = python
     if (pyspark_folder / "jars").is_dir():
         # The Spark that came with PySpark, even if the shell points to another, whose version may differ.
         variables["SPARK_HOME"] = str(pyspark_folder)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -12,24 +14,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LOOK_EVERY = 0.1
+_OF_THREAD = threading.local()
 
 
 def run_watched(spark: SparkSession, functions: Sequence[Callable[[], T]], check: Callable[[], None]) -> list[T]:
-    """The results of functions that run side by side, each in a thread. Where `check` raises, or one of them, or the user
-    interrupts, the Spark jobs of all of them are cancelled first.
+    """The results of functions that run side by side, each in a thread; one of them may call this again.
+
+    Where `check` raises, or one of them, or the user interrupts, the Spark jobs of all of them are cancelled first.
     """
-    tag = f"corollary-{uuid.uuid4().hex}"
+    tags = [*getattr(_OF_THREAD, "tags", ()), f"corollary-{uuid.uuid4().hex}"]
+    waiting: list[Future[T]] = []
 
     def tagged(function: Callable[[], T]) -> T:
-        spark.addTag(tag)
-        try:
+        with _tagged(spark, tags):
             return function()
-        finally:
-            spark.removeTag(tag)
 
     pool = ThreadPoolExecutor(max_workers=len(functions), thread_name_prefix="corollary")
     try:
-        waiting: list[Future[T]] = [pool.submit(tagged, function) for function in functions]
+        waiting += [pool.submit(tagged, function) for function in functions]
         while not all(one.done() for one in waiting):
             check()
             done, _ = wait(waiting, timeout=_LOOK_EVERY)
@@ -37,14 +39,42 @@ def run_watched(spark: SparkSession, functions: Sequence[Callable[[], T]], check
                 one.result()
         return [one.result() for one in waiting]
     except BaseException:
-        _cancel(spark, tag, waiting)
+        # A function between two jobs starts another one, so they are cancelled until nobody runs any more.
+        while not all(one.done() for one in waiting):
+            _cancel(spark, tags[-1])
+            wait(waiting, timeout=_LOOK_EVERY)
         raise
     finally:
         pool.shutdown(wait=True)
 
 
-def _cancel(spark: SparkSession, tag: str, waiting: Sequence[Future[T]]) -> None:
-    """A function between two jobs starts another one, so they are cancelled until nobody runs any more."""
-    while not all(one.done() for one in waiting):
+@contextmanager
+def _tagged(spark: SparkSession, tags: Sequence[str]) -> Iterator[None]:
+    """Tags the jobs of this thread. The tags of a classic session belong to the thread that set them, those of its context don't."""
+    _OF_THREAD.tags = tuple(tags)
+    for tag in tags:
+        if _is_classic(spark):
+            spark.sparkContext.addJobTag(tag)
+        else:
+            spark.addTag(tag)
+    try:
+        yield
+    finally:
+        _OF_THREAD.tags = ()
+        for tag in tags:
+            if _is_classic(spark):
+                spark.sparkContext.removeJobTag(tag)
+            else:
+                spark.removeTag(tag)
+
+
+def _cancel(spark: SparkSession, tag: str) -> None:
+    if _is_classic(spark):
+        spark.sparkContext.cancelJobsWithTag(tag)
+    else:
         spark.interruptTag(tag)
-        wait(waiting, timeout=_LOOK_EVERY)
+
+
+def _is_classic(spark: SparkSession) -> bool:
+    """Spark Connect has no context, and needs none: its tags belong to the session."""
+    return "connect" not in type(spark).__module__

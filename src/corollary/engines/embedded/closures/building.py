@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from corollary.engines.embedded.closures.difference import COME, GONE, PAST, compare
 from corollary.engines.embedded.closures.shape import (
     BOTTOM,
     CHANGED,
@@ -68,11 +69,18 @@ def lay_out(graph: Graph, shape: Shape, nodes: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def fill_rows(graph: Graph, shape: Shape, bits: Any, words: int) -> None:
-    """Computes the rows in the order of components, and numbers them in this order."""
+def fill_rows(
+    graph: Graph, shape: Shape, bits: Any, words: int, origin: Any, old_row: Any, old_bits: Any, direction: int
+) -> None:
+    """Computes the rows in the order of components, and numbers them in this order.
+
+    While a row is at hand it is compared with the one that its first member had before: `group_changes` finds the result in
+    PAST, GONE and COME, and need not fetch both rows from memory again.
+    """
     fields, column = shape.fields, graph.column
     rows, crossing = 0, 0
     for c in range(shape.counters[COMPONENTS]):
+        shape.lanes[PAST, c] = -1
         if fields[ROW, c] < 0:
             continue
         row = rows
@@ -93,4 +101,7 @@ def fill_rows(graph: Graph, shape: Shape, bits: Any, words: int) -> None:
                     for word in range(words):
                         bits[row, word] |= bits[source, word]
             node = fields[NEXT, node]
+        past = origin[node]
+        shape.lanes[PAST, c] = past
+        shape.lanes[GONE, c], shape.lanes[COME, c] = compare(old_bits, old_row[past], bits, row, words, direction)
     shape.counters[CROSSING] = crossing

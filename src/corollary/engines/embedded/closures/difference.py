@@ -16,12 +16,18 @@ from corollary.engines.embedded.closures.shape import (
     CURSOR,
     EPOCH,
     FIRST,
+    INDEX,
     NEXT,
+    PATH,
     ROW,
     SIZE,
+    STACK,
     Shape,
 )
 from corollary.engines.embedded.relation import Codes, Pairs
+
+# Lanes that are free by then: the old component with whose row the new one of a component was compared, and the outcome.
+PAST, GONE, COME = INDEX, STACK, PATH
 
 
 class Some:
@@ -125,12 +131,20 @@ def _has(bits: Any, row: Any, column: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def group_changes(
-    shape: Shape, origin: Any, old_row: Any, old_bits: Any, new_bits: Any, words: int, own: Any, direction: int
+    shape: Shape,
+    origin: Any,
+    old_row: Any,
+    old_bits: Any,
+    new_bits: Any,
+    words: int,
+    own: Any,
+    direction: int,
+    compared: bool,
 ) -> Any:
     """Groups of the members of all changed components, and how many pairs they lost and gained.
 
     `origin` is the old component of each node (-1: its present one), `old_row` the row in `old_bits` of an old component.
-    With a direction all rows have only lost bits (-1) or gained bits (1).
+    With a direction all rows have only lost bits (-1) or gained bits (1). `compared`: see `fill_rows`.
     """
     fields, lanes, counters = shape.fields, shape.lanes, shape.counters
     total = 0
@@ -152,7 +166,10 @@ def group_changes(
             if mark[past] != epoch:
                 mark[past] = epoch
                 group_of[past] = -1
-                gone[groups], come[groups] = _compare(old_bits, old_row[past], new_bits, new, words, direction)
+                if compared and lanes[PAST, c] == past:
+                    gone[groups], come[groups] = lanes[GONE, c], lanes[COME, c]
+                else:
+                    gone[groups], come[groups] = compare(old_bits, old_row[past], new_bits, new, words, direction)
                 if gone[groups] + come[groups] > 0:
                     group_of[past] = groups
                     olds[groups], news[groups], ends[groups] = old_row[past], new, 0
@@ -183,7 +200,7 @@ def group_changes(
 
 
 @kernel_part
-def _compare(old_bits: Any, old: Any, new_bits: Any, new: Any, words: int, direction: int) -> Any:
+def compare(old_bits: Any, old: Any, new_bits: Any, new: Any, words: int, direction: int) -> Any:
     """How many bits are only in the old row, and how many only in the new one; -1 is the empty row."""
     gone, come = np.int64(0), np.int64(0)
     if old < 0 or new < 0:

@@ -40,8 +40,10 @@ from corollary.engines.embedded.closures.splitting import split
 
 # The cost of computing anew, in words of a row: so much for an edge and a node besides the rows themselves. Measured.
 _EDGE_COST = 40
-# A change is followed until that has cost this part of computing anew. The bound on the loss is what is spent in vain.
-_IN_VAIN = 8
+# A change is followed until it has touched this part of the words that computing anew touches; a word costs about three times
+# as much there, as rows are met in no order. Few edges are worth the try; for many the outcome can be told beforehand.
+_IN_VAIN = 10
+_SPREAD = 8  # how many rows change for each row at which a change begins, at least
 _ALWAYS = 50_000  # words: less is not worth an estimate
 
 
@@ -147,7 +149,8 @@ class BitStore:
         changed = sum(map(len, changes)) - (
             len(changes.gone) + len(changes.new) if changes.gone is changes.gone_seeds else 0
         )
-        if changed * (self._words + _EDGE_COST) <= limit:
+        rows_per_edge = 2 + self._graph.edges // (2 * self._nodes + 1)
+        if changed * (self._words * rows_per_edge + _EDGE_COST) * _SPREAD <= limit:
             try:
                 if self._follow(changes, changed, limit):
                     return self._difference(self._shape.lanes[ORIGIN], self._shape.lanes[SAVED_AT], self._rows.saved)
@@ -209,7 +212,8 @@ class BitStore:
         words = max(old_bits.shape[1], self._words)
         fits = spare is not None and len(spare) >= rows and spare.shape[1] == words
         bits = spare if spare is not None and fits else _bits(rows + rows // 8 + 8, words)
-        fill_rows(graph, shape, bits, self._words)
+        past = old.fields[COMPONENT], old.fields[ROW], old_bits
+        fill_rows(graph, shape, bits, self._words, *past, self._direction)
         list_free(shape, len(bits))
         self._replaced = old, old_bits
         self._shape = shape
@@ -217,11 +221,13 @@ class BitStore:
         if bits.shape[1] != self._rows.saved.shape[1]:
             saved, space = np.empty((64, bits.shape[1]), np.uint64), np.zeros((2, bits.shape[1]), np.uint64)
             self._rows = self._rows._replace(saved=saved, saved_row=np.empty(64, np.int64), space=space)
-        return self._difference(old.fields[COMPONENT], old.fields[ROW], old_bits)
+        return self._difference(*past, compared=True)
 
-    def _difference(self, origin: Array, old_row: Array, old_bits: Array) -> tuple[BitDifference, int, int]:
+    def _difference(
+        self, origin: Array, old_row: Array, old_bits: Array, *, compared: bool = False
+    ) -> tuple[BitDifference, int, int]:
         *groups, deleted, inserted = group_changes(
-            self._shape, origin, old_row, old_bits, self.bits, self._words, self.own, self._direction
+            self._shape, origin, old_row, old_bits, self.bits, self._words, self.own, self._direction, compared
         )
         finish_update(self._shape)
         names = self.own, self._graph.nodes.codes, self._graph.column_codes

@@ -19,6 +19,7 @@ class AggregateRules:
 
     def __init__(self, step: AggregateStep) -> None:
         self.step = step
+        self.heads = step.heads
         self.inputs = frozenset([step.bindings])
         columns = (*step.group_by, *(operation.result.name for operation in step.operations))
         self.bindings = _of_groups(step, AFTER + step.bindings, step.names)

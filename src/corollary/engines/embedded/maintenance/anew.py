@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.engines.embedded.evaluation import Store
-from corollary.engines.embedded.maintenance.maintainer import FactChange, Outcome, Written
+from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome, Written
 from corollary.engines.embedded.maintenance.transaction import facts_of
 from corollary.engines.embedded.relation import Codes, Relation
 

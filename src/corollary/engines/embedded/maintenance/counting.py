@@ -21,7 +21,7 @@ def maintain_by_counting(rules: StepRules, transaction: Transaction) -> dict[str
     changes = {name: Relation(arity, counted=True) for name, arity in rules.step.heads.items()}
     views = transaction.views
     for delta, sign in rules.counted:
-        if views.size(delta.rule.body.sources[0]):
+        if views.has_facts(delta):
             views.run(delta.rule, changes[delta.rule.head.predicate], _GAINED if sign > 0 else _LOST)
     return {name: _apply(rules.step.owner, name, change, transaction) for name, change in changes.items()}
 

@@ -9,13 +9,18 @@ from corollary.engines.embedded.aggregation import aggregate_rows
 from corollary.engines.embedded.evaluation import Evaluation, Report, Store
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate, DoesNotFit, closure_module
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
-from corollary.engines.embedded.maintenance.maintainer import steps_of_node
+from corollary.engines.embedded.maintenance.rule_changes import steps_of_node
+from corollary.engines.embedded.maintenance.strategies import Strategy
 from corollary.engines.embedded.maintenance.transaction import facts_of
 from corollary.planning.steps import AggregateStep
 
 
 def evaluate_node(
-    evaluation: Evaluation, graph: RuleGraph, node: HyperNode, closed: dict[str, ClosedPredicate] | None
+    evaluation: Evaluation,
+    graph: RuleGraph,
+    node: HyperNode,
+    closed: dict[str, ClosedPredicate] | None,
+    strategy: Strategy,
 ) -> Report:
     """Adds everything that a hyper-node derives, with the facts of its auxiliary predicates, to the evaluation's store.
 
@@ -30,7 +35,14 @@ def evaluate_node(
         if closed is not None and module is not None and _close(evaluation.store, module, step.owner, closed):
             total.strategy = module.name
             continue
-        report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
+        report = evaluation.evaluate(
+            step.rules,
+            step.modules,
+            recursive=step.recursive,
+            owner=step.owner,
+            counts_recursion=strategy.counts_recursion,
+        )
+        strategy.note_cost(step.owner, report.instances)
         total.strategy, total.rounds = report.strategy or total.strategy, max(total.rounds, report.rounds)
         total.instances += report.instances
         total.plans |= report.plans

@@ -183,6 +183,11 @@ class MaintainedRelation:
         """The rows whose visibility changed at some time in this transaction."""
         return _union(self._touched)
 
+    @property
+    def has_lost(self) -> bool:
+        """Whether an owner has stopped to support some row."""
+        return len(self.lost) > 0
+
     def lost_rows(self) -> Numbers:
         return _union(self.lost)
 

@@ -11,13 +11,29 @@ from corollary.planning.deltas import (
     BEFORE,
     CHANGING,
     DELETED,
+    EITHER,
     INSERTED,
+    KEPT,
+    PROVED,
+    SETTLED,
+    UNSPREAD,
+    UNTOUCHED,
+    Versions,
+    backward_rule,
     checking_rule,
     delta_rule,
+    step_delta_rule,
     whole_rule,
 )
 from corollary.planning.steps import RuleStep
 from corollary.program import Atom
+
+# What is lost and gained outside is told first, then what follows from it inside, round by round: no instance comes twice.
+_LOSING = Versions(inside=(BEFORE, BEFORE), outside=(KEPT, BEFORE), negated=(EITHER, BEFORE))
+_SPREADING = Versions(inside=(UNTOUCHED, UNSPREAD), outside=(KEPT, KEPT), negated=(EITHER, EITHER))
+_GAINING = Versions(inside=(SETTLED, SETTLED), outside=(KEPT, AFTER), negated=(EITHER, AFTER))
+_GROWING = Versions(inside=(SETTLED, AFTER), outside=(AFTER, AFTER), negated=(AFTER, AFTER))
+_PROVING = Versions(inside=(PROVED, PROVED), outside=(AFTER, AFTER), negated=(AFTER, AFTER))
 
 
 @dataclass(frozen=True)
@@ -33,17 +49,18 @@ class StepRules:
 
     def __init__(self, step: RuleStep) -> None:
         self.step = step
+        self.heads = step.heads
 
     @cached_property
     def inputs(self) -> frozenset[str]:
-        return frozenset(atom.predicate for rule in self.step.rules for atom in _atoms(rule))
+        return frozenset(atom.predicate for rule in self.step.rules for atom in atoms_of_rule(rule))
 
     @cached_property
     def counted(self) -> tuple[tuple[Delta, int], ...]:
         """Deltas whose instances, with their signs, sum up to the change of all derivations."""
         found = []
         for rule in self.step.rules:
-            for place, atom in enumerate(_atoms(rule)):
+            for place, atom in enumerate(atoms_of_rule(rule)):
                 sign = 1 if place < len(rule.body.sources) else -1
                 for delta, direction in ((DELETED, -sign), (INSERTED, sign)):
                     changed = delta_rule(rule, place, delta, earlier=AFTER, later=BEFORE)
@@ -52,40 +69,46 @@ class StepRules:
 
     @cached_property
     def losing(self) -> tuple[Delta, ...]:
-        """Instances before the transaction that the changes of other steps take away."""
-        return self._from_outside(DELETED, INSERTED, BEFORE)
+        """The instances before the transaction that the changes of other steps take away."""
+        return self._from_outside(DELETED, INSERTED, _LOSING)
 
     @cached_property
     def gaining(self) -> tuple[Delta, ...]:
-        """Instances after the transaction that the changes of other steps bring."""
-        return self._from_outside(INSERTED, DELETED, AFTER)
+        """The instances that the changes of other steps bring to the settled facts of the step."""
+        return self._from_outside(INSERTED, DELETED, _GAINING)
 
-    def _from_outside(self, delta: str, negated_delta: str, version: str) -> tuple[Delta, ...]:
+    def _from_outside(self, delta: str, negated_delta: str, versions: Versions) -> tuple[Delta, ...]:
         found = []
         for rule in self.step.rules:
-            for place, atom in enumerate(_atoms(rule)):
+            for place, atom in enumerate(atoms_of_rule(rule)):
                 is_negated = place >= len(rule.body.sources)
-                if is_negated or atom.predicate not in self.step.heads:  # what is inside the step changes round by round
+                if is_negated or atom.predicate not in self.heads:  # what is inside the step changes round by round
                     kind = negated_delta if is_negated else delta
-                    found.append(Delta(kind + atom.predicate, delta_rule(rule, place, kind, version, version)))
+                    changed = step_delta_rule(rule, place, kind, self.heads, versions)
+                    found.append(Delta(kind + atom.predicate, changed))
         return tuple(found)
 
     @cached_property
     def spreading(self) -> tuple[Delta, ...]:
-        """Instances before the transaction that use a fact which is just being deleted."""
-        return self._inside(BEFORE)
+        """The instances left so far that use a fact which a deletion has just reached."""
+        return self._inside(_SPREADING)
 
     @cached_property
     def growing(self) -> tuple[Delta, ...]:
-        """Instances after the transaction that use a fact which has just come."""
-        return self._inside(AFTER)
+        """The instances after the transaction that use a fact which an insertion has just reached."""
+        return self._inside(_GROWING)
 
-    def _inside(self, version: str) -> tuple[Delta, ...]:
+    @cached_property
+    def proving(self) -> tuple[Delta, ...]:
+        """The instances over proved facts that use one which has just been proved."""
+        return self._inside(_PROVING)
+
+    def _inside(self, versions: Versions) -> tuple[Delta, ...]:
         return tuple(
-            Delta(CHANGING + atom.predicate, delta_rule(rule, place, CHANGING, version, version))
+            Delta(CHANGING + atom.predicate, step_delta_rule(rule, place, CHANGING, self.heads, versions))
             for rule in self.step.rules
             for place, atom in enumerate(rule.body.sources)
-            if isinstance(atom, Atom) and atom.predicate in self.step.heads
+            if isinstance(atom, Atom) and atom.predicate in self.heads
         )
 
     @cached_property
@@ -96,9 +119,27 @@ class StepRules:
         )
 
     @cached_property
+    def checking_proved(self) -> tuple[Delta, ...]:
+        """Each rule for given heads, over proved facts of the step."""
+        return tuple(
+            Delta(CHANGING + rule.head.predicate, checking_rule(rule, CHANGING, AFTER, self.heads, PROVED))
+            for rule in self.step.rules
+        )
+
+    @cached_property
+    def backward(self) -> tuple[Delta, ...]:
+        """From given heads to the facts of the step that the instances use which derive them."""
+        return tuple(
+            Delta(CHANGING + rule.head.predicate, backward_rule(rule, place, CHANGING, AFTER))
+            for rule in self.step.rules
+            for place, atom in enumerate(rule.body.sources)
+            if isinstance(atom, Atom) and atom.predicate in self.heads
+        )
+
+    @cached_property
     def whole(self) -> dict[str, NormalRule]:
-        """Each rule over all facts after the transaction."""
-        return {rule.name: whole_rule(rule, AFTER) for rule in self.step.rules}
+        """Each rule over all facts after the transaction, as far as they are settled."""
+        return {rule.name: whole_rule(rule, AFTER, self.heads, SETTLED) for rule in self.step.rules}
 
 
 def whole_before(rule: NormalRule) -> NormalRule:
@@ -106,5 +147,6 @@ def whole_before(rule: NormalRule) -> NormalRule:
     return whole_rule(rule, BEFORE)
 
 
-def _atoms(rule: NormalRule) -> list[Atom]:
+def atoms_of_rule(rule: NormalRule) -> list[Atom]:
+    """The atoms of a body, then the negated ones."""
     return [atom for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)]

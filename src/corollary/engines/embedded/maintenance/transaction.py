@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +21,15 @@ EXPLICIT = "explicit"
 
 @dataclass
 class StepReport:
-    """What maintaining a step took: facts taken back for now, of those found again, rule instances, rounds, time."""
+    """What maintaining a hyper-node took: which strategy ran and why, rounds, rule instances, and time.
+
+    `overdeleted` are facts that were taken back for now, `rederived` those of them that were found or proved to follow all the
+    same, `deleted` and `inserted` the visible facts that went and came.
+    """
 
     owner: str
     strategy: str
+    reason: str = ""
     rounds: int = 0
     instances: int = 0
     overdeleted: int = 0
@@ -38,12 +43,14 @@ class Transaction:
     """Collects changes; `commit` or `roll_back` ends it, and the next one may begin."""
 
     def __init__(
-        self, store: Store, work: Work, ordering: Ordering, closed: dict[str, ClosedPredicate]
+        self, store: Store, work: Work, closed: dict[str, ClosedPredicate], *, orders_texts: bool
     ) -> None:
         self.store = store
         self.work = work
         self.closed = closed
         self._maintained: dict[str, MaintainedRelation] = {}
+        self.orders_texts = orders_texts
+        ordering = Ordering(store.universe, texts=orders_texts)
         self.views = Views(store, self._maintained, self.difference, work, ordering)
 
     @property
@@ -79,6 +86,14 @@ class Transaction:
             return maintained.difference()
         return (np.empty((0, arity), np.uint32),) * 2
 
+    def change_of(self, predicate: str, arity: int) -> tuple[int, int]:
+        """How many visible facts of a predicate went, and how many of those that were there are left."""
+        closed = self.closed.get(predicate)
+        if closed is not None and closed.change is not None:
+            return closed.change.deleted.count, closed.closure.count - closed.change.inserted.count
+        gone, new = map(len, self.difference(predicate, arity))
+        return gone, self.relation(predicate, arity).visible_count - new
+
     def visible(self, predicate: str) -> Codes:
         """The visible facts of a predicate of two arguments, between transactions."""
         maintained = self._maintained.get(predicate)
@@ -96,12 +111,17 @@ class Transaction:
         self._maintained[predicate] = maintained
         self.store.relations[predicate] = maintained.relation
 
-    def derive(self, deltas: tuple[Delta, ...], heads: dict[str, int]) -> dict[str, Relation]:
-        """The heads of the rules whose trigger has facts, by predicate, each fact once."""
-        found = {predicate: Relation(arity, counted=True) for predicate, arity in heads.items()}
+    def derive(
+        self, deltas: Iterable[Delta], heads: Mapping[str, int], owner: str | None = None
+    ) -> dict[str, Relation]:
+        """The heads of the rules whose trigger has facts, by predicate, each fact once; an owner counts the instances."""
+        found: dict[str, Relation] = {}
         for delta in deltas:
-            if self.views.size(delta.rule.body.sources[0]):
-                self.views.run(delta.rule, found[delta.rule.head.predicate])
+            if self.views.has_facts(delta):
+                name = delta.rule.head.predicate
+                if name not in found:
+                    found[name] = Relation(heads[name], counted=True)
+                self.views.run(delta.rule, found[name], owner)
         return found
 
     def commit(self) -> None:

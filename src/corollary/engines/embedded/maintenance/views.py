@@ -10,6 +10,7 @@ import numpy as np
 from corollary.engines.embedded.evaluation import Store
 from corollary.engines.embedded.maintenance import maintained_relation as flags
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
+from corollary.engines.embedded.maintenance.step_rules import Delta
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import PreparedPlan, Work
@@ -71,9 +72,13 @@ class Views:
             known = self._plans[key] = rule, PreparedPlan(plan, self, self.work)  # the key holds the identity of the rule
         known[1].run(into, owner)
 
-    def once(self, rule: NormalRule, into: Relation) -> None:
+    def once(self, rule: NormalRule, into: Relation, owner: str | None = None) -> None:
         """The same for a rule that will not come again."""
-        PreparedPlan(plan_rule(rule, self, keep_all=True), self, self.work).run(into)
+        PreparedPlan(plan_rule(rule, self, keep_all=True), self, self.work).run(into, owner)
+
+    def has_facts(self, delta: Delta) -> bool:
+        """Whether the trigger of a rule has facts, and each of its other atoms."""
+        return all(self.size(source) for source in delta.rule.body.sources)
 
     def _planned(self, rule: NormalRule, versions: tuple[Version, ...]) -> RulePlan:
         first = rule.body.sources[0] if rule.body.sources else None

@@ -27,6 +27,18 @@ def named_failures(stage: str, source: str, span: Span | None = None, kind: Kind
         raise ProgramError([Diagnostic(kind or found, f"{stage}: cannot read {source}: {why}", span)]) from error
 
 
+@contextmanager
+def named_write_failures(stage: str, source: str) -> Iterator[None]:
+    """The same where what was read is written to the workspace."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        message = f"{stage}: cannot store the facts of {source}: {explained(error)[1]}"
+        raise ProgramError([Diagnostic(catalogue.UNUSABLE_WORKSPACE, message)]) from error
+
+
 def is_of_spark(error: Exception) -> bool:
     return type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
 

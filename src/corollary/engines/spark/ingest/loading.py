@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.ingest.failures import named_write_failures
 from corollary.engines.spark.ingest.local_source import python_facts, written_facts
 from corollary.engines.spark.ingest.output import Output, terms_of
 from corollary.engines.spark.ingest.rejected import SCHEMA
 from corollary.engines.spark.ingest.report import LoadReport
 from corollary.engines.spark.ingest.rows import RowKind, error_of
 from corollary.engines.spark.ingest.sources import Source, source_at, table_source
-from corollary.engines.spark.relations import Frame
+from corollary.engines.spark.relations import Frame, union
 from corollary.engines.spark.universe import settled
 from corollary.program import Facts, InputDeclaration
 from corollary.sources.formats import Format, fact_files, format_of
@@ -161,15 +162,30 @@ class Ingest:
     # -- stages ------------------------------------------------------------------------------------------------------
 
     def _load(self, sources: Sequence[tuple[str | None, Source]]) -> int:
-        """Reads all sources, then stores all of their facts; gives the number of new ones."""
+        """Reads all sources, writes their facts down, and only then adds them to the store; gives the number of new ones."""
         if not sources:
             return 0
         loads = settled(lambda: self._read(sources))
-        widths = dict(self.arities)
-        for load in loads:
-            self._check_width(load, widths)
-        counts = [self._stored(load) for load in loads]
-        return sum(counts)
+        added: list[tuple[str, Frame]] = []
+        reports: list[LoadReport] = []
+        try:
+            widths = dict(self.arities)
+            for load in loads:
+                self._check_width(load, widths)
+            for load in loads:
+                reports.append(self._written(load, added))
+        except BaseException:
+            for load in loads:
+                load.output.discard()
+            raise
+        for predicate, frame in added:
+            self.defined.add(predicate)
+            if frame.rows:
+                self.arities.setdefault(predicate, frame.arity)
+                self._store.add_explicit(predicate, frame)
+        for load, report in zip(loads, reports, strict=True):
+            self._finish(load, report)
+        return sum(frame.rows or 0 for _, frame in added)
 
     def _read(self, sources: Sequence[tuple[str | None, Source]]) -> list[_Load]:
         """The stage ingest of all sources, and their constants in the universe; raises `Collisions` to be run again."""
@@ -184,7 +200,8 @@ class Ingest:
             started = time.monotonic()
             terms = terms_of(self._context, (load.output for load in loads))
             if terms is not None:
-                self._context.universe.append(terms)
+                with named_write_failures("encode", ", ".join(load.source.name for load in loads[:3])):
+                    self._context.universe.append(terms)
             for load in loads:
                 load.encoding = (time.monotonic() - started) / len(loads)
         except BaseException:
@@ -208,25 +225,29 @@ class Ingest:
             return
         check_width(predicate, width, widths.setdefault(predicate, width), load.source)
 
-    def _stored(self, load: _Load) -> int:
-        """The new facts of a load, in the store."""
+    def _written(self, load: _Load, added: list[tuple[str, Frame]]) -> LoadReport:
+        """Puts the new facts of a load behind those that are to be `added` with it."""
         started = time.monotonic()
         new: dict[str, int] = {}
-        for predicate, frame in self._frames(load).items():
-            self.defined.add(predicate)
-            if frame.rows != 0:
-                new[predicate] = self._store_new(predicate, frame, is_stored=load.predicate is None)
+        with named_write_failures("encode", load.source.name):
+            for predicate, frame in self._frames(load).items():
+                if frame.rows != 0:
+                    pending = [other for name, other in added if name == predicate and other.rows]
+                    frame = self._new(predicate, frame, pending, is_stored=load.predicate is None)
+                    new[predicate] = frame.rows or 0
+                added.append((predicate, frame))
+        counts = load.output.counts
+        seconds = load.encoding + time.monotonic() - started
+        return LoadReport(load.source.name, counts[RowKind.FACT], new, counts[RowKind.REJECT], load.seconds, seconds)
+
+    def _finish(self, load: _Load, report: LoadReport) -> None:
         if load.rejects is not None and load.table is not None:
             self.rejects.include(load.rejects)
             self._reject_tables.append(load.table)
         else:
             load.output.discard()
-        counts = load.output.counts
-        seconds = load.encoding + time.monotonic() - started
-        report = LoadReport(load.source.name, counts[RowKind.FACT], new, counts[RowKind.REJECT], load.seconds, seconds)
         self.reports.append(report)
         self._context.report(report)
-        return sum(new.values())
 
     def _frames(self, load: _Load) -> dict[str, Frame]:
         if load.predicate is not None:
@@ -238,19 +259,15 @@ class Ingest:
             check_width(predicate, frame.arity, self.arities.get(predicate, frame.arity), load.source)
         return frames
 
-    def _store_new(self, predicate: str, frame: Frame, *, is_stored: bool) -> int:
-        """Adds the facts that are not explicit already. `is_stored`: the frame reads from the workspace as it is."""
-        known = self._store.explicit.get(predicate)
-        is_first = known is None or known.rows == 0
-        if known is not None and not is_first:
-            frame = Frame(frame.df.join(known.df, frame.columns, "left_anti"), frame.arity)
-        if not (is_first and (is_stored or (frame.rows is not None and frame.rows <= _KEPT_BY_DRIVER))):
+    def _new(self, predicate: str, frame: Frame, pending: list[Frame], *, is_stored: bool) -> Frame:
+        """The facts that are neither explicit nor pending. `is_stored`: the frame reads from the workspace as it is."""
+        explicit = self._store.explicit.get(predicate)
+        known = [*([explicit] if explicit is not None and explicit.rows != 0 else []), *pending]
+        if known:
+            frame = Frame(frame.df.join(union(known).df, frame.columns, "left_anti"), frame.arity)
+        if known or not (is_stored or (frame.rows is not None and frame.rows <= _KEPT_BY_DRIVER)):
             frame = self._context.workspace.table(frame.df, predicate, frame.arity)
-        frame = frame.counted()
-        self.arities.setdefault(predicate, frame.arity)
-        if frame.rows:
-            self._store.add_explicit(predicate, frame)
-        return frame.rows or 0
+        return frame.counted()
 
 
 def check_width(predicate: str, width: int, known: int, source: Source) -> None:

@@ -88,7 +88,7 @@ class TextSource:
         return self._text().select(text, file, F.col("_metadata.file_block_start").alias("block"))
 
     def _tasks(self) -> int:
-        """A task tells the constants of all its blocks once, so fewer tasks tell fewer; in a cluster, some are slower than others."""
+        """A task tells the constants of its blocks once: few tasks tell fewer. On a cluster, some are slower than others."""
         is_local = (self._context.spark.conf.get("spark.master", "") or "").startswith("local")
         return self._context.partitions * (1 if is_local else 4)
 

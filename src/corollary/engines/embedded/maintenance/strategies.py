@@ -1,0 +1,170 @@
+"""The ways in which a step can follow changes, by name. All give the same facts; they differ in what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from corollary.engines.embedded.maintenance.aggregates import AggregateRules, maintain_groups
+from corollary.engines.embedded.maintenance.backward_forward import maintain_by_checking
+from corollary.engines.embedded.maintenance.counting import derive_with_counts, maintain_by_counting
+from corollary.engines.embedded.maintenance.deletion import delete_and_rederive
+from corollary.engines.embedded.maintenance.recompute import recompute, recompute_groups
+from corollary.engines.embedded.maintenance.recursive_counting import maintain_with_recursive_counts
+from corollary.engines.embedded.maintenance.recursive_step import Found, RecursiveStep, Task
+from corollary.engines.embedded.maintenance.transaction import Transaction
+from corollary.program import Atom
+
+_PATIENCE = 5  # deriving anew is tried when following a deletion has cost this part of it
+_AT_LEAST = 2_000  # rule instances that are always worth a try
+
+
+class Strategy:
+    """How the steps of one knowledge base follow changes; each method gives the rows that lost their last support.
+
+    Here everything is left to the subclasses' choice of a way for recursive steps; others count.
+    """
+
+    name = ""
+    recursive_name = ""  # what recursive steps do as a rule
+    nonrecursive_name = "counting"
+    counts_recursion = False  # recursive steps count their rule instances
+    follows_closures = True  # hyper-nodes that are closures are kept as such
+
+    def __init__(self) -> None:
+        self._costs: dict[str, int] = {}
+
+    def note_cost(self, owner: str, instances: int) -> None:
+        """A step was derived from nothing, and that took so many rule instances."""
+        self._costs[owner] = instances
+
+    def nonrecursive(self, task: Task) -> Found:
+        task.report.strategy = "counting"
+        return (derive_with_counts if task.is_new else maintain_by_counting)(task.rules, task.transaction)
+
+    def groups(self, rules: AggregateRules, transaction: Transaction) -> tuple[str, Found]:
+        return "aggregates by group", maintain_groups(rules, transaction)
+
+    def recursive(self, task: Task) -> Found:
+        raise NotImplementedError
+
+
+class _Simple(Strategy):
+    """One way for all recursive steps."""
+
+    def __init__(self, name: str, maintain: Callable[[Task], object], *, counts: bool = False, closures: bool = False) -> None:
+        super().__init__()
+        self.name = self.recursive_name = name
+        self.counts_recursion = counts
+        self.follows_closures = closures
+        self._maintain = maintain
+
+    def recursive(self, task: Task) -> Found:
+        task.report.strategy = self.name
+        self._maintain(task)
+        return {}
+
+
+class _Recompute(Strategy):
+    name = recursive_name = nonrecursive_name = "recompute"
+    follows_closures = False
+
+    def nonrecursive(self, task: Task) -> Found:
+        task.report.strategy = "recompute"
+        return recompute(task)
+
+    recursive = nonrecursive
+
+    def groups(self, rules: AggregateRules, transaction: Transaction) -> tuple[str, Found]:
+        return "recompute", recompute_groups(rules, transaction)
+
+
+class _OverBudget(Exception):
+    """Following a deletion has become more expensive than it is worth."""
+
+
+class _Auto(Strategy):
+    """Chooses for each step by the size of the change, and by what the step has cost so far."""
+
+    name = "auto"
+    recursive_name = "backward-forward"
+
+    def nonrecursive(self, task: Task) -> Found:
+        if not task.is_new and (reason := _mostly_gone(task)):
+            return self._recompute(task, reason)
+        return super().nonrecursive(task)
+
+    def recursive(self, task: Task) -> Found:
+        before = task.transaction.work.instances
+        if task.is_new:
+            return self._recompute(task, "its rules are new")
+        if not _loses(task):
+            task.report.strategy, task.report.reason = "semi-naive", "nothing was deleted"
+            step = RecursiveStep(task)
+            step.insert({})
+            step.clear_marks()
+            self._costs[task.rules.step.owner] = self._cost(task) + task.transaction.work.instances - before
+            return {}
+        if reason := _mostly_gone(task):
+            return self._recompute(task, reason)
+        cost = self._cost(task)
+        budget = _AT_LEAST + cost // _PATIENCE
+
+        def check_budget() -> None:
+            if task.transaction.work.instances - before > budget:
+                raise _OverBudget
+
+        task.report.strategy, task.report.reason = "backward-forward", "a small part was deleted"
+        try:
+            maintain_by_checking(task, check_budget)
+        except _OverBudget:
+            for name, arity in task.rules.heads.items():
+                task.transaction.relation(name, arity).clear_marks()
+            spent = task.transaction.work.instances - before
+            reason = f"following the deletion took {spent:,} instances so far, deriving took {cost:,}"
+            return self._recompute(task, reason)
+        return {}
+
+    def _recompute(self, task: Task, reason: str) -> Found:
+        before = task.transaction.work.instances
+        task.report.strategy, task.report.reason = "recompute", reason
+        gone = recompute(task)
+        self._costs[task.rules.step.owner] = task.transaction.work.instances - before
+        return gone
+
+    def _cost(self, task: Task) -> int:
+        """About how many rule instances deriving the step takes."""
+        facts = sum(task.transaction.relation(name, arity).relation.size for name, arity in task.rules.heads.items())
+        return self._costs.get(task.rules.step.owner, facts)
+
+
+def _loses(task: Task) -> bool:
+    """Whether the step may lose a fact at all."""
+    transaction = task.transaction
+    if task.removed_rules or any(transaction.views.has_facts(delta) for delta in task.rules.losing):
+        return True
+    return any(len(transaction.relation(name, arity).lost_rows()) for name, arity in task.rules.heads.items())
+
+
+def _mostly_gone(task: Task) -> str:
+    """Why deriving anew is the better choice from the start; nothing where it is not."""
+    transaction = task.transaction
+    for rule in task.rules.step.rules:
+        for atom in rule.body.sources:
+            if isinstance(atom, Atom) and transaction.has_changed(atom.predicate):
+                gone, left = transaction.change_of(atom.predicate, atom.arity)
+                if gone > max(left, _AT_LEAST):
+                    return f"{gone:,} facts of {atom.predicate} went, {left:,} are left"
+    return ""
+
+
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "auto": _Auto,
+    "backward-forward": lambda: _Simple("backward-forward", maintain_by_checking),
+    "dred": lambda: _Simple("dred", delete_and_rederive),
+    "dred-counting": lambda: _Simple("dred-counting", maintain_with_recursive_counts, counts=True, closures=True),
+    "recompute": _Recompute,
+}
+
+
+def strategy_of(name: str) -> Strategy:
+    return STRATEGIES[name]()
