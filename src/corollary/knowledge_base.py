@@ -311,14 +311,16 @@ class KnowledgeBase:
         *,
         finished: Callable[[NodeReport], None] = lambda report: None,
         watch: Callable[[int], None] = lambda facts: None,
+        at_round: Callable[[int], None] = lambda number: None,
     ) -> RunReport:
         """Derives everything now; otherwise the first read does.
 
-        `finished` is told of each hyper-node, `watch` now and then of the number of facts; both may stop it by raising.
+        `finished` is told of each hyper-node, `watch` now and then of the number of facts, `at_round` of the round that the
+        hyper-node at work is in; each may stop it by raising.
         """
         with self._lock:
             if not self._backend.is_materialised:
-                self._backend.materialise(self._checker(watch), finished)
+                self._backend.materialise(self._checker(watch), finished, at_round)
             return self._backend.report
 
     def _checker(self, watch: Callable[[int], None]) -> Callable[[int], None]:

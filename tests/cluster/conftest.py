@@ -34,6 +34,8 @@ def session(cluster: SparkCluster) -> Iterator[SparkSession]:
         "spark.eventLog.dir": cluster.directory.as_uri(),
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
+        # What is asked about executors is true now, and not a moment ago.
+        "spark.ui.liveUpdate.period": "0",
         # Quiet machines would not need it.
         "spark.network.timeout": "600s",
     }

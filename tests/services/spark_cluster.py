@@ -48,7 +48,7 @@ class Process:
         if not self.is_alive:
             return
         self.is_alive = False
-        for pid in [*descendants(self.running.pid), self.running.pid]:
+        for pid in [*(child for child, _ in descendants(self.running.pid)), self.running.pid]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         with suppress(ProcessLookupError):
@@ -101,6 +101,13 @@ class SparkCluster:
     def await_worker(self, worker: Process) -> None:
         self._told(worker, r"Successfully registered with master")
 
+    def worker_of(self, executor: str) -> Process:
+        """The worker that an executor runs on."""
+        for worker in self.alive:
+            if any(f"--executor-id {executor} " in command for _, command in descendants(worker.running.pid)):
+                return worker
+        raise AssertionError(f"no worker has the executor {executor}")
+
     def stop(self) -> None:
         for process in [*self.workers, *([self._master] if self._master else [])]:
             process.kill()
@@ -151,19 +158,19 @@ def wait_for(look: Callable[[], T], seconds: float, what: Callable[[], str]) -> 
     return found
 
 
-def descendants(pid: int) -> list[int]:
-    """The processes that a process has started, and those that they have started."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    children: dict[int, list[int]] = {}
-    for line in listed.splitlines():
-        child, parent = map(int, line.split())
-        children.setdefault(parent, []).append(child)
-    found: list[int] = []
+def descendants(pid: int) -> list[tuple[int, str]]:
+    """The processes that a process has started, and those that they have started, with their commands."""
+    listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+    children: dict[int, list[tuple[int, str]]] = {}
+    for line in listed.stdout.splitlines():
+        child, parent, *command = line.split(None, 2)
+        children.setdefault(int(parent), []).append((int(child), "".join(command)))
+    found: list[tuple[int, str]] = []
     waiting = [pid]
     while waiting:
         below = children.get(waiting.pop(), [])
         found += below
-        waiting += below
+        waiting += [child for child, _ in below]
     return found
 
 

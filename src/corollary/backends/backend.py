@@ -87,7 +87,9 @@ class Backend(Protocol):
     @property
     def report(self) -> RunReport: ...
 
-    def materialise(self, check: Callable[[int], None], finished: Callable[[NodeReport], None]) -> None: ...
+    def materialise(
+        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
+    ) -> None: ...
 
     def replace_rules(self, graph: RuleGraph) -> None:
         """Other rules, before anything was derived."""

@@ -75,8 +75,10 @@ class EmbeddedBackend(Loader):
     def report(self) -> RunReport:
         return self.engine.report
 
-    def materialise(self, check: Callable[[int], None], finished: Callable[[NodeReport], None]) -> None:
-        self.engine.materialise(check=check, finished=finished)
+    def materialise(
+        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
+    ) -> None:
+        self.engine.materialise(check=check, finished=finished, at_round=at_round)
 
     def replace_rules(self, graph: RuleGraph) -> None:
         self._graph = graph

@@ -153,7 +153,9 @@ class SparkBackend:
     def report(self) -> RunReport:
         return self.engine.report
 
-    def materialise(self, check: Callable[[int], None], finished: Callable[[NodeReport], None]) -> None:
+    def materialise(
+        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
+    ) -> None:
         self.engine.materialise(check=check, finished=finished)
 
     def replace_rules(self, graph: RuleGraph) -> None:

@@ -131,4 +131,4 @@ def derive(kb: KnowledgeBase) -> RunReport | None:
     if kb.is_empty:
         return None
     with Progress(len(kb.analysis.graph.hyper_nodes)) as progress:
-        return kb.materialise(finished=progress.finished, watch=progress.watch)
+        return kb.materialise(finished=progress.finished, watch=progress.watch, at_round=progress.at_round)
