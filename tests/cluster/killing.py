@@ -47,14 +47,14 @@ class Checkpoints:
         return len(self._seen) >= self._wanted
 
 
-class WritingTask:
-    """Says whether a task has begun to write its facts into the workspace."""
+class WritingClosure:
+    """Says whether a task has begun to write the pairs of a closure into the workspace."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._folder = folder_of(kb) / "tasks"
 
     def __call__(self) -> bool:
-        return any(self._folder.glob("*.parquet"))
+        return any(self._folder.glob("closure-*.parquet"))
 
 
 class BusyFor:

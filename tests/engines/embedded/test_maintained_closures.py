@@ -19,7 +19,7 @@ pair = st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1))
 pairs = st.lists(pair, max_size=14)
 few = st.lists(pair, max_size=4)
 updates = st.lists(st.tuples(few, few, few, few, st.booleans(), st.booleans()), max_size=12)
-EFFORTS = {"as it comes": None, "always follow": 10**12, "always anew": -1}
+EFFORTS = {"always follow": (10**12, 1), "give up early": (20, 0), "give up late": (100, 0), "always anew": (-1, 1)}
 
 
 def codes(edges: Pairs | list[tuple[int, int]]) -> np.ndarray:
@@ -69,10 +69,10 @@ def check_difference(difference: Difference, before: Pairs, after: Pairs) -> Non
 @pytest.fixture(params=EFFORTS, autouse=True)
 def effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a change is followed, or everything is computed anew, must not be seen."""
-    budget = EFFORTS[request.param]
-    if budget is not None:
-        monkeypatch.setattr(store, "_ALWAYS", budget)
-        monkeypatch.setattr(store, "_IN_VAIN", 1 << 60)
+    budget, spread = EFFORTS[request.param]
+    monkeypatch.setattr(store, "_ALWAYS", budget)
+    monkeypatch.setattr(store, "_IN_VAIN", 1 << 60)
+    monkeypatch.setattr(store, "_SPREAD", spread)
 
 
 # The fixture is the same for all examples of a test on purpose, and the first example compiles kernels.

@@ -2,74 +2,64 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+import os
+import time
 
-from corollary import KnowledgeBase
-from corollary.program import Constant, Program
-from corollary.reference import Fact, evaluate
-from corollary.transactions import Change as Changes
-from corollary.transactions import TransactionResult
-from tests.generator import EVERYTHING, POSITIVE, Change, Scenario, scenarios
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
-State = dict[str, set[Fact]]
+from corollary.backends.backend import STRATEGIES
+from tests.engines.embedded.scenarios import follow
+from tests.generator import EVERYTHING, INTEGERS, POSITIVE, PURE, Profile, Scenario, scenarios
 
-
-def visible(kb: KnowledgeBase) -> State:
-    found: State = {}
-    for predicate in kb.predicates():
-        rows = [tuple(map(Constant, row)) for row in kb.facts(predicate).constants()]
-        assert len(rows) == len(set(rows)) == kb.count(predicate), f"{predicate} has duplicates"
-        if rows:
-            found[predicate] = set(rows)
-    return found
+# Two thousand programs, each with one strategy; small ones find what large ones do, in less time.
+SMALL = {"max_facts": 8, "max_groups": 3, "max_changes": 3}
 
 
-def expected(program: Program) -> State:
-    return {predicate: facts for predicate, facts in evaluate(program).items() if facts}
-
-
-def apply(kb: KnowledgeBase, change: Change) -> TransactionResult:
-    insert: dict[str, list] = {}
-    delete: dict[str, list] = {}
-    for target, facts in ((insert, change.insert), (delete, change.delete)):
-        for predicate, row in facts:
-            target.setdefault(predicate, []).append(row)
-    return kb.apply(Changes(insert, delete, (Program(change.add_rules),) if change.add_rules else (), change.remove_rules))
-
-
-def difference(result: TransactionResult) -> tuple[State, State]:
-    inserted, deleted = (
-        {name: {tuple(map(Constant, row)) for row in facts[name].constants()} for name in facts}
-        for facts in (result.inserted, result.deleted)
-    )
-    return inserted, deleted
-
-
-def minus(left: State, right: State) -> State:
-    found = {name: facts - right.get(name, set()) for name, facts in left.items()}
-    return {name: facts for name, facts in found.items() if facts}
-
-
-def follow(scenario: Scenario) -> None:
-    program, *later = scenario.programs()
-    kb = KnowledgeBase(program)
-    before = visible(kb)
-    assert before == expected(program)
-    for change, after_change in zip(scenario.changes, later, strict=True):
-        result = apply(kb, change)
-        after = expected(after_change)
-        assert visible(kb) == after
-        assert difference(result) == (minus(after, before), minus(before, after))
-        before = after
+@settings(max_examples=700)
+@given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
+def test_every_change_gives_the_facts_of_the_oracle(scenario: Scenario, strategy: str) -> None:
+    follow(scenario, strategy)
 
 
 @settings(max_examples=500)
-@given(scenarios(EVERYTHING))
-def test_every_change_gives_the_facts_of_the_oracle(scenario: Scenario) -> None:
-    follow(scenario)
+@given(scenarios(POSITIVE.but(**SMALL)), st.sampled_from(STRATEGIES))
+def test_recursive_programs_follow_every_change(scenario: Scenario, strategy: str) -> None:
+    follow(scenario, strategy)
 
 
-@settings(max_examples=200)
-@given(scenarios(POSITIVE))
-def test_recursive_programs_follow_every_change(scenario: Scenario) -> None:
-    follow(scenario)
+@settings(max_examples=500)
+@given(scenarios(INTEGERS.but(**SMALL)), st.sampled_from(STRATEGIES))
+def test_facts_that_meet_often_follow_every_change(scenario: Scenario, strategy: str) -> None:
+    follow(scenario, strategy)
+
+
+@settings(max_examples=300)
+@given(scenarios(PURE.but(max_facts=20, max_groups=4, max_changes=3)), st.sampled_from(STRATEGIES))
+def test_pure_rules_follow_every_change_without_closures(scenario: Scenario, strategy: str) -> None:
+    follow(scenario, strategy, without=["closures"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", [EVERYTHING, POSITIVE, PURE], ids=["everything", "positive", "pure"])
+def test_all_strategies_follow_long_scripts(profile: Profile) -> None:
+    """For `COROLLARY_SECONDS` seconds; says how many programs it tried, and from which seed on."""
+    until = time.monotonic() + float(os.environ.get("COROLLARY_SECONDS", "60"))
+    first = int(os.environ.get("COROLLARY_SEED", str(time.time_ns() % 1_000_000)))
+    tried = 0
+
+    @settings(max_examples=50, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
+    @given(scenarios(profile))
+    def some(scenario: Scenario) -> None:
+        nonlocal tried
+        tried += 1
+        for strategy in STRATEGIES:
+            follow(scenario, strategy)
+
+    number = first
+    while time.monotonic() < until:
+        print(f"seed {number}: {tried} programs so far")
+        seed(number)(some)()
+        number += 1
+    print(f"tried {tried} programs with every strategy, seeds {first} to {number - 1}")

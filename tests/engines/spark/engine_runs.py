@@ -27,8 +27,8 @@ class EngineRun:
 
     def __init__(self, spark: SparkSession, program: Program | str, **settings: Any) -> None:
         self.program = parse_program(program) if isinstance(program, str) else program
-        workspace = Workspace(spark)
         chosen = SparkSettings(**{"partitions": 2, **settings})
+        workspace = Workspace(spark, chosen.workspace)
         self.context = Context(spark, workspace, SparkUniverse(spark, workspace, chosen.hash_bits), chosen)
         self.store = FrameStore(spark)
         settled(self._load)

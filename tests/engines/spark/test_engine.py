@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -91,14 +95,15 @@ def test_components_that_no_task_holds(spark: SparkSession, number: int) -> None
 
 def test_constants_with_one_hash_stay_apart(spark: SparkSession) -> None:
     names = [f"name{number}" for number in range(12)]
-    facts = " ".join(f'e("{one}", "{two}").' for one, two in zip(names, names[1:], strict=False))
+    facts = " ".join(f'e("{one}", "{two}").' for one, two in pairwise(names))
     text = facts + ' p(X, Y) :- e(X, Y). p(X, Z) :- p(X, Y), e(Y, Z). q(concat(X, "!"), "new") :- p(X, "name11").'
     with EngineRun(spark, text, hash_bits=8) as run:
         assert run.facts() == oracle(text)
 
 
 @pytest.mark.parametrize(
-    "query", ["path(1, X)", "path(X, Y), X > Y", "path(1, 2)", "path(2, 1)", "path(1, X), BIND(X * 2.5e0 AS Y)", "none(X)"]
+    "query",
+    ["path(1, X)", "path(X, Y), X > Y", "path(1, 2)", "path(2, 1)", "path(1, X), BIND(X * 2.5e0 AS Y)", "none(X)"],
 )
 @pytest.mark.parametrize("small", [True, False])
 def test_answers(spark: SparkSession, paths: EngineRun, query: str, small: bool) -> None:
@@ -157,3 +162,22 @@ def test_other_rules_for_the_same_facts(spark: SparkSession) -> None:
 
         run.engine.replace_rules(RuleGraph.of(parse_program("path(X, Y) :- edge(Y, X).").rules))
         assert run.facts()["path"] == oracle(CHAIN + "path(X, Y) :- edge(Y, X).")["path"]
+
+
+def test_an_interrupt_stops_spark_and_leaves_no_file(tmp_path: Path) -> None:
+    script = f"""
+import os, signal, sys, threading
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from corollary.engines.spark import start_session
+from tests.engines.spark.engine_runs import EngineRun
+with start_session("test", cores=1, heap_megabytes=1024) as spark:
+    with EngineRun(spark, "n(0). n(X + 1) :- n(X).", workspace={str(tmp_path)!r}) as run:
+        threading.Timer(5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            run.engine.materialise()
+        except KeyboardInterrupt:
+            print("interrupted", run.store.derived, run.engine.is_materialised)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert run.stdout == "interrupted {} False\n", run.stderr
+    assert list(tmp_path.iterdir()) == []

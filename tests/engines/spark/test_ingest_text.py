@@ -155,6 +155,7 @@ def test_strict_loads_store_nothing(spark: SparkSession, tmp_path: Path) -> None
         ("p.csv", {"table": "t"}, "'table' says nothing about a file of the format csv"),
         ("p.xyz", {}, "E403"),
         ("none.csv", {}, "E402.*cannot read"),
+        ("_p.csv", {}, "E402.*Spark passes over files"),
     ],
 )
 def test_what_is_wrong_with_a_file_as_a_whole_is_an_error(
@@ -162,6 +163,7 @@ def test_what_is_wrong_with_a_file_as_a_whole_is_an_error(
 ) -> None:
     (tmp_path / "p.csv").write_text("a,b\n1,2\n")
     (tmp_path / "p.xyz").write_text("a,b\n1,2\n")
+    (tmp_path / "_p.csv").write_text("a,b\n1,2\n")
     with loading(spark) as loaded:
         with pytest.raises(ProgramError, match=message):
             loaded.load(tmp_path / name, **options)

@@ -143,7 +143,7 @@ class Growing:
 
 
 def check_nothing_lost(written: int, read: int | None) -> None:
-    """A checkpoint has no checksum: of a file that the file system lost or cut off, Spark reads what is left, and says nothing."""
+    """Of a checkpoint that the file system lost or cut off, Spark reads what is left, and says nothing."""
     if read != written:
         raise LostRowsError(f"checkpoints have {read:,} rows, and {written:,} were written to them")
 

@@ -9,7 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from corollary.engines.spark.cluster import EXECUTOR_TIMEOUT, await_executor, check_reachable, is_local, is_on_this_machine
+from corollary.engines.spark.cluster import (
+    EXECUTOR_TIMEOUT,
+    await_executor,
+    check_reachable,
+    is_local,
+    is_on_this_machine,
+)
 from corollary.engines.spark.errors import SparkUnavailableError
 from corollary.engines.spark.java import find_java
 from corollary.engines.spark.shim import shim_home

@@ -35,7 +35,8 @@ class SingleTask:
         The task stops at the first that it cannot finish: those behind it have no outcome.
         """
         relations = relations_of(jobs)
-        pairs = PAIRS_ALONE if context.partitions > 1 else context.settings.task_fact_cap
+        settings = context.settings
+        pairs = PAIRS_ALONE if context.partitions > 1 and settings.strategy is None else settings.task_fact_cap
         work = task_job(jobs, relations, context, pairs=pairs)
         manifests = run_tasks(task_input(jobs, relations, store, context), work)
         return outcomes_of(manifests, jobs, context.spark)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FileFrame(Frame):
-    """Rows in files. Spark looks at the files when somebody wants the rows: most results of a small program are never read alone."""
+    """Rows in files, at which Spark looks when somebody wants the rows: most results of a small program are read by nobody."""
 
     def __init__(self, spark: SparkSession, paths: Sequence[str], arity: int, rows: int) -> None:
         object.__setattr__(self, "arity", arity)

@@ -34,7 +34,7 @@ MINTED = "minted"
 NO_VALUE_ID = -1
 """What a computation under negation gives where it has no value: no constant has this id, so no fact has it."""
 
-_FAILED = "\x1e"  # around the message of a failed expression, in what Spark says
+_FAILED = "[failed expression]"  # around the message of one, in what Spark says of a task
 
 _TERM = pa.struct(list(TERM_FIELDS))
 _MINTED = pa.list_(_TERM)

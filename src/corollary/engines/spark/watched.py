@@ -50,7 +50,7 @@ def run_watched(spark: SparkSession, functions: Sequence[Callable[[], T]], check
 
 @contextmanager
 def _tagged(spark: SparkSession, tags: Sequence[str]) -> Iterator[None]:
-    """Tags the jobs of this thread. The tags of a classic session belong to the thread that set them, those of its context don't."""
+    """Tags the jobs of this thread. Of a classic session's own tags, only the thread that set them knows what they stand for."""
     _OF_THREAD.tags = tuple(tags)
     for tag in tags:
         if _is_classic(spark):

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.cluster import is_local
 from corollary.engines.spark.relations import Frame
+from corollary.engines.spark.shared_files import machines_without, rows_that_arrived
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +36,7 @@ def choose_directory(asked: str | None, configured: str | None, master: str) -> 
     if asked or configured:
         chosen = asked or configured or ""
         return chosen if _SCHEME.match(chosen) else Path(chosen).absolute().as_uri()
-    if re.match(r"local(\[|$)", master):
+    if is_local(master):
         return Path(tempfile.gettempdir()).absolute().as_uri()
     message = f"the Spark cluster at {master} has no directory for tables and checkpoints that its machines share"
     raise ProgramError([Diagnostic(catalogue.UNUSABLE_WORKSPACE, message, hint=f"{_HINT}, or set {_CONFIGURED}")])
@@ -57,6 +59,20 @@ class Workspace:
             diagnostic = Diagnostic(catalogue.UNUSABLE_WORKSPACE, f"cannot make {self.path}: {reason}", hint=_HINT)
             raise ProgramError([diagnostic]) from error
         atexit.register(self.close)
+        self._checked = None if is_local(_master(spark)) or not _has_java() else _local(self.path)
+        if self._checked is not None:
+            self._check_shared(self._checked)
+
+    def _check_shared(self, directory: Path) -> None:
+        """On a cluster, a directory of the file system may be one of many."""
+        try:
+            without = machines_without(self._spark, directory)
+        except BaseException:
+            self.close()
+            raise
+        if without:
+            self.close()
+            raise _not_shared(f"{self.path} is not there on {', '.join(without[:3])}")
 
     def table(self, df: DataFrame, name: str, arity: int | None = None) -> Frame:
         """The rows of ids written as Parquet and counted on the way; what is read from now on is the file."""
@@ -75,7 +91,12 @@ class Workspace:
         except BaseException:
             self.remove(path)
             raise
-        return self._spark.read.schema(df.schema).parquet(path), int(counted.get.get("rows", 0))
+        rows = int(counted.get.get("rows", 0))
+        written = _local(path) if self._checked is not None else None
+        if written is not None and (arrived := rows_that_arrived(written)) != rows:
+            self.remove(path)
+            raise _not_shared(f"{path}: {rows:,} rows were written, and {arrived:,} arrived")
+        return self._spark.read.schema(df.schema).parquet(path), rows
 
     def place(self, name: str) -> str:
         """The path of a table that nobody wrote yet."""
@@ -104,6 +125,11 @@ class Workspace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _not_shared(what: str) -> ProgramError:
+    message = f"the machines of the cluster do not share the workspace: {what}"
+    return ProgramError([Diagnostic(catalogue.UNUSABLE_WORKSPACE, message, hint=_HINT)])
 
 
 def _master(spark: SparkSession) -> str:

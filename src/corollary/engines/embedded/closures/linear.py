@@ -69,6 +69,7 @@ class MaintainedClosure:
         if self._transitive and (removed_seeds is not None or added_seeds is not None):
             raise ValueError("the steps of a transitive closure are its seeds")
         self._settle_last()
+        self._undo = None  # growing may already end what the last update could be taken back by
         sources = self._graph.prepare(self._turned(added_step), self._maybe_turned(added_seeds))
         self._store.cover(sources)
         changes = self._graph.change(
@@ -193,7 +194,8 @@ class MaintainedClosure:
 def _contains(bits: Any, rows: Any, columns: Any) -> Any:
     found = np.zeros(len(rows), np.bool_)
     for i in range(len(rows)):
-        if rows[i] >= 0 and columns[i] >= 0:
+        # After an update that was too large there are columns for which there are no bits.
+        if rows[i] >= 0 and 0 <= columns[i] < 64 * bits.shape[1]:
             found[i] = (bits[rows[i], columns[i] >> 6] >> np.uint64(columns[i] & 63)) & np.uint64(1)
     return found
 

@@ -52,7 +52,7 @@ def explained(error: Exception) -> tuple[str, str]:
         condition, message = "", re.sub(r"^An error occurred while calling \S+\s*:?\s*", "", text)
         message = re.sub(r"^[\w.$]+(?:Exception|Error): ", "", message).partition("\n")[0]
     message = " ".join(message.split())
-    causes = _CAUSE.findall(text)
+    causes = _CAUSE.findall(f"{text}\n{getattr(error, '_stackTrace', None) or ''}")
     if causes and causes[-1] not in message:
         message = f"{message.rstrip('.')}: {causes[-1].strip()}"
     return condition, message[:600]

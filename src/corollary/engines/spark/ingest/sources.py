@@ -12,7 +12,7 @@ from corollary.engines.spark.ingest.column_source import ColumnSource
 from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.local_source import SmallFile
 from corollary.engines.spark.ingest.output import Output
-from corollary.engines.spark.ingest.places import JDBC, ORC, Place, place_of
+from corollary.engines.spark.ingest.places import JDBC, ORC, Place, place_of, unreadable
 from corollary.engines.spark.ingest.text_source import TextSource
 from corollary.sources.formats import Format
 from corollary.sources.options import DATABASE, ReadOptions
@@ -64,6 +64,9 @@ def source_at(
         return delta_columns(context, place, options)
     if place.form != ORC and _is_small(place, small) and place.local is not None:
         return SmallFile(context, place.local, options, arity)
+    if place.is_one_file and place.local is not None and place.local.name[0] in "._":
+        # Spark would read it as empty, without a word.
+        raise unreadable(place.given, "Spark passes over files whose names start with '_' or '.'; rename it", options)
     if place.form in (ORC, Format.PARQUET):
         from corollary.engines.spark.ingest.file_columns import file_columns
 

@@ -1,0 +1,115 @@
+"""States of a knowledge base, as data: its rules and its explicit facts, from which everything can be derived anew."""
+
+from __future__ import annotations
+
+import gc
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.data import Row
+from corollary import KnowledgeBase
+
+Tables: TypeAlias = Mapping[str, pa.Table]
+
+
+@dataclass(frozen=True)
+class State:
+    """`rules` are texts by name."""
+
+    rules: Mapping[str, str]
+    tables: Tables
+
+    @property
+    def explicit(self) -> int:
+        return sum(map(len, self.tables.values()))
+
+    def without_rules(self, names: Iterable[str]) -> State:
+        left_out = set(names)
+        return replace(self, rules={name: text for name, text in self.rules.items() if name not in left_out})
+
+    def with_tables(self, tables: Tables) -> State:
+        return replace(self, tables=tables)
+
+    def loaded(self, *, strategy: str = "auto", updates: bool = True) -> KnowledgeBase:
+        """With its facts, and nothing derived yet."""
+        kb = KnowledgeBase(program(self.rules), updates=updates, strategy=strategy)
+        for predicate, table in self.tables.items():
+            kb.insert(predicate, table)
+        return kb
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A state derived anew."""
+
+    seconds: float
+    load: float
+    counts: dict[str, int]
+
+
+def from_scratch(state: State, *, strategy: str = "auto", updates: bool = True, runs: int = 1) -> Scratch:
+    """The fastest of some runs."""
+    found = [_from_scratch(state, strategy, updates) for _ in range(runs)]
+    return min(found, key=lambda scratch: scratch.seconds)
+
+
+def _from_scratch(state: State, strategy: str, updates: bool) -> Scratch:
+    gc.collect()
+    started = time.perf_counter()
+    kb = state.loaded(strategy=strategy, updates=updates)
+    loaded = time.perf_counter()
+    kb.materialise()
+    derived = time.perf_counter()
+    return Scratch(derived - loaded, loaded - started, counts(kb))
+
+
+def counts(kb: KnowledgeBase) -> dict[str, int]:
+    """Visible facts by predicate, where there are any."""
+    found = {predicate: kb.count(predicate) for predicate in kb.predicates()}
+    return {predicate: count for predicate, count in found.items() if count}
+
+
+def program(rules: Mapping[str, str]) -> str:
+    return "".join(f"{name}: {text}\n" for name, text in rules.items())
+
+
+def named(text: str, prefix: str = "r") -> dict[str, str]:
+    """The rules of a program text by name: r1, r2 …"""
+    found = [" ".join(rule.split()) for rule in re.split(r"(?<=\.)\n", text) if rule.strip()]
+    return {f"{prefix}{number}": rule for number, rule in enumerate(found, start=1)}
+
+
+def head(rule: str) -> str:
+    """The predicate that a rule derives."""
+    return rule.partition("(")[0]
+
+
+def table(rows: Sequence[Row]) -> pa.Table:
+    columns = [pa.array(column) for column in zip(*rows, strict=True)]
+    return pa.table(columns, names=[f"a{place}" for place in range(1, len(columns) + 1)])
+
+
+def tables(relations: Mapping[str, Sequence[Row]]) -> dict[str, pa.Table]:
+    """Relations without a row are left out: a predicate without facts needs no table."""
+    return {predicate: table(rows) for predicate, rows in relations.items() if rows}
+
+
+def divided(whole: Tables, count: int, seed: int) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
+    """So many random facts of all, and the others."""
+    total = sum(map(len, whole.values()))
+    wanted = np.zeros(total, bool)
+    wanted[np.random.RandomState(seed).permutation(total)[:count]] = True
+    chosen, others, start = {}, {}, 0
+    for predicate, facts in whole.items():
+        mask = wanted[start : start + len(facts)]
+        start += len(facts)
+        if mask.any():
+            chosen[predicate] = facts.filter(pa.array(mask))
+        others[predicate] = facts.filter(pa.array(~mask))
+    return chosen, others
