@@ -27,7 +27,7 @@ def _distinct(count: int, draws: Iterator[Row]) -> list[Row]:
     return sorted(found)
 
 
-def _graph(nodes: int, edges: int, seed: int, *, acyclic: bool = False) -> list[Row]:
+def graph(nodes: int, edges: int, seed: int, *, acyclic: bool = False) -> list[Row]:
     """Random edges without loops; in an acyclic graph they lead from smaller to larger nodes."""
 
     def draws() -> Iterator[Row]:
@@ -40,7 +40,7 @@ def _graph(nodes: int, edges: int, seed: int, *, acyclic: bool = False) -> list[
     return _distinct(edges, draws())
 
 
-def _grid(side: int) -> list[Row]:
+def grid(side: int) -> list[Row]:
     """From each point to its right and to its lower neighbour."""
     edges: list[Row] = []
     for point in range(side * side):
@@ -74,13 +74,13 @@ def _join1(rows: int) -> Relations:
     return {name: _table(rows, 1000, seed) for seed, name in enumerate(("c2", "c3", "c4", "d1", "d2"), start=50)}
 
 
-def _zodiac(n: int) -> Relations:
+def zodiac(n: int) -> Relations:
     """Four chains laid end to end, and an empty relation for the negation."""
     chains: dict[str, Sequence[Row]] = {f"p{k}": _chain(n, start=(k - 1) * n) for k in (1, 2, 3, 4)}
     return chains | {"p5": []}
 
 
-def _wind_farm(n: int) -> Relations:
+def wind_farm(n: int) -> Relations:
     """A chain of turbines of one temperature each, every fiftieth of them too hot."""
     return {
         "hasNeighbour": _chain(n - 1),
@@ -124,16 +124,16 @@ def _points_to(assigns: int, loads: int, stores: int) -> Relations:
 
 INPUTS: dict[str, Callable[[], Relations]] = {
     "tc-small": lambda: {"edge": _chain(200)},
-    "tc-random": lambda: {"edge": _graph(2130, 6400, seed=1)},
-    "tc-grid": lambda: {"edge": _grid(100)},
+    "tc-random": lambda: {"edge": graph(2130, 6400, seed=1)},
+    "tc-grid": lambda: {"edge": grid(100)},
     "tc-chain": lambda: {"edge": _chain(1999)},
-    "dag-r": lambda: {"r": _graph(10_000, 100_000, seed=3, acyclic=True)},
+    "dag-r": lambda: {"r": graph(10_000, 100_000, seed=3, acyclic=True)},
     "sg-tree": lambda: {"par": _tree(10_000, seed=4)},
     "join1-data0": partial(_join1, 10_000),
     "join1-data1": partial(_join1, 50_000),
     "join2": lambda: {"p": [(f"abcd{k}",) for k in range(19)]},
-    "zodiac": partial(_zodiac, ZODIAC_CHAIN),
-    "wind-farm": partial(_wind_farm, TURBINES),
+    "zodiac": partial(zodiac, ZODIAC_CHAIN),
+    "wind-farm": partial(wind_farm, TURBINES),
     "andersen": partial(_points_to, 11_000, 2_000, 1_500),
     "andersen-large": partial(_points_to, 12_000, 4_000, 2_000),
     "stc-ring": lambda: {"r": _ring(2000)},

@@ -43,6 +43,8 @@ class Trial:
     """Starts from a state and comes back to it after every change."""
 
     def __init__(self, outcome: Outcome, sizes: Sizes, start: State, size: int) -> None:
+        gc.collect()
+        gc.freeze()  # imported modules are many objects: collecting before each change would take longer than the change
         self._outcome = outcome
         self._sizes = sizes
         self._size = size
@@ -66,8 +68,10 @@ class Trial:
         scratch = self._judged(after, runs=scratch_runs or runs)
         found: dict[str, list[_Made]] = {"there": [], "back": []}
         for _ in range(runs):
+            gc.collect()
             found["there"].append(self._made(there))
             self._check(f"{there.operation} {there.subject}", scratch, there)
+            gc.collect()
             found["back"].append(self._made(back))
             self._check(f"{back.operation} {back.subject}", self._scratch, back)
         return self._timing(there, found["there"], scratch), self._timing(back, found["back"], self._scratch)
@@ -75,6 +79,7 @@ class Trial:
     def nothing_visible(self, moves: Sequence[Move]) -> None:
         """Changes after which everything that can be seen is as before; the median of many, for they are short."""
         made: list[list[_Made]] = [[] for _ in moves]
+        gc.collect()
         for _ in range(_REPEATED_NOTHING):
             for number, move in enumerate(moves):
                 made[number].append(self._made(move))
@@ -89,7 +94,6 @@ class Trial:
     # -- one change --------------------------------------------------------------------------------------------------
 
     def _made(self, move: Move) -> _Made:
-        gc.collect()
         started = time.perf_counter()
         result = self.kb.apply(move.change)
         deleted, inserted = (sum(map(len, facts.values())) for facts in (result.deleted, result.inserted))

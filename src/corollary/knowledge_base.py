@@ -269,14 +269,18 @@ class KnowledgeBase:
         types: str | Sequence[str] | None = None,
         columns: str | Sequence[str] | None = None,
         format: str | None = None,
+        **database: str | None,
     ) -> int:
         """Adds the facts of a file and gives the number of new ones. The ending of its name tells the format.
 
-        csv, tsv, facts, parquet, json (JSON lines), nt, nq and ttl; docs/data.md has the rules. `types` declares what the
-        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name.
+        csv, tsv, facts, parquet, delta, json (JSON lines), nt, nq and ttl; docs/data.md has the rules. `types` declares what the
+        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name. On Spark the path may be a
+        directory, a pattern, an address such as `hdfs://…`, or a database: `jdbc:postgresql://…` with `table` or `query`,
+        `user`, `password`, `driver` and `jar`.
         """
         options = {"header": header, "delimiter": delimiter, "types": types, "columns": columns, "format": format}
-        return self._backend.load_file(self.full_name(predicate), Path(path), ReadOptions.of(options))
+        with self._lock:
+            return self._backend.load_file(self.full_name(predicate), path, ReadOptions.of({**options, **database}))
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
         """Adds the rows of a Spark data frame, or of a table that the session knows by name (Spark engine only)."""
@@ -388,7 +392,9 @@ class KnowledgeBase:
         with self._lock:
             self.materialise()
             graph = self.analysis.graph
-            owners = {name: self._backend.owners(name) for name in {rule.head.predicate for rule in graph.rules.values()}}
+            owners = {
+                name: self._backend.owners(name) for name in {rule.head.predicate for rule in graph.rules.values()}
+            }
             return [
                 RuleInfo(
                     rule.name,
@@ -431,14 +437,24 @@ class KnowledgeBase:
         return unknown_predicates(query, self.predicates())
 
     def write(
-        self, predicate: str, path: str | PathLike[str], *, format: str | None = None, header: bool = False
+        self,
+        predicate: str,
+        path: str | PathLike[str],
+        *,
+        format: str | None = None,
+        header: bool = False,
+        mode: str | None = None,
+        **database: str | None,
     ) -> None:
-        """Writes the visible facts of a predicate: csv, tsv, parquet, nt or json, as the ending of the file's name says.
+        """Writes the visible facts of a predicate: csv, tsv, parquet, delta, nt or json, as the ending of the name says.
 
-        The file appears whole or not at all.
+        The file appears whole or not at all. `mode` is for Delta tables and databases: "overwrite", "append" or "error". On
+        Spark the path may be an address such as `hdfs://…`, or a database: `jdbc:postgresql://…` with `table`, `user`,
+        `password`, `driver` and `jar`.
         """
         name = self.full_name(predicate)
-        self._backend.write(self.facts(name), str(path), form=format, header=header, predicate=name)
+        options = {"form": format, "header": header, "predicate": name, "mode": mode, **database}
+        self._backend.write(self.facts(name), str(path), options)
 
     def full_name(self, predicate: str) -> str:
         """The name of a predicate with its prefix written out, where the program declares that prefix."""

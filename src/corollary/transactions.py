@@ -37,7 +37,9 @@ class Change:
 class Facts(Mapping[str, "Result"]):
     """Facts by predicate, those of all others are none; nothing is decoded before it is looked at."""
 
-    def __init__(self, found: Mapping[str, Result], full_name: Callable[[str], str], empty: Callable[[str], Result]) -> None:
+    def __init__(
+        self, found: Mapping[str, Result], full_name: Callable[[str], str], empty: Callable[[str], Result]
+    ) -> None:
         self._found = found
         self._full_name = full_name
         self._empty = empty

@@ -99,7 +99,7 @@ def test_004_example_2_inside_a_circle(strategy: str) -> None:
 # r5 is unsafe as printed: p9 limits X, and the graph stays what it is.
 RUNNING = FIGURE_1.replace("p6(Y,Z) ∧ not", "p6(Y,Z) ∧ p9(X) ∧ not")
 FACTS = """
-p0(1, 2). p0(2, 3). p0(3, 1). p3(2, 4). p3(4, 5). p4(3, 3). p6(4, 2). p6(5, 4). p6(2, 2). p9(1). p9(2). p9(3). p9(5).
+p0(1, 2). p0(2, 3). p0(3, 1). p3(2, 4). p3(4, 5). p4(3, 3). p2(5, 9). p6(4, 2). p6(5, 4). p6(2, 2). p9(1). p9(2). p9(3). p9(5).
 """
 
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -121,7 +122,7 @@ class SparkCluster:
         environment = {
             **os.environ,
             "SPARK_HOME": str(home),
-            "JAVA_HOME": str(shim_home(find_java().program)),
+            "JAVA_HOME": _java_home(),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(disk),
@@ -146,6 +147,11 @@ class SparkCluster:
         found = wait_for(look, START_SECONDS, lambda: f"'{pattern}' in {process.log.read_text(errors='replace')}")
         assert found is not None
         return found
+
+
+@cache
+def _java_home() -> str:
+    return str(shim_home(find_java().program))
 
 
 def wait_for(look: Callable[[], T], seconds: float, what: Callable[[], str]) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -64,7 +65,7 @@ class Backend(Protocol):
         """The facts that a program states and the files that it names, which are looked up beside the file that says so."""
         ...
 
-    def load_file(self, predicate: str, path: Path, options: ReadOptions) -> int: ...
+    def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> int: ...
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int: ...
 
@@ -131,7 +132,7 @@ class Backend(Protocol):
         """A temporary view of Spark SQL with the facts of a predicate; gives its name."""
         ...
 
-    def write(self, result: Result, path: str, **options: Any) -> None: ...
+    def write(self, result: Result, path: str, options: Mapping[str, Any]) -> None: ...
 
     def close(self) -> None:
         """Gives back what the backend holds outside of this process."""

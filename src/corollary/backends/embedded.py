@@ -10,6 +10,7 @@ from corollary.analysis import HyperNode, RuleGraph
 from corollary.backends.backend import BackendOptions, Difference
 from corollary.program import Facts, InputDeclaration, Query
 from corollary.sources.loading import Loader
+from corollary.sources.options import option_error
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
@@ -165,9 +166,11 @@ class EmbeddedBackend(Loader):
         frame.createOrReplaceTempView(predicate)
         return predicate
 
-    def write(self, result: Result, path: str, **options: Any) -> None:
+    def write(self, result: Result, path: str, options: Mapping[str, Any]) -> None:
         from corollary.sources.write import write_result
 
+        if path.startswith("jdbc:"):
+            raise option_error("databases are written by the Spark engine", None, 'KnowledgeBase(…, engine="spark")')
         write_result(result, path, **options)
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +119,7 @@ class SparkBackend:
         if stated or declared:
             self._loaded(lambda: self._ingest.insert_program(stated, declared))
 
-    def load_file(self, predicate: str, path: Path, options: ReadOptions) -> int:
+    def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> int:
         return self._loaded(lambda: self._ingest.load_file(predicate, path, options))
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
@@ -262,11 +263,13 @@ class SparkBackend:
     def owners(self, predicate: str) -> dict[str, int]:
         raise ValueError("who supports a fact is known to the embedded engine only")
 
-    def write(self, result: Result, path: str, **options: Any) -> None:
+    def write(self, result: Result, path: str, options: Mapping[str, Any]) -> None:
         from corollary.engines.spark.result import SparkResult
 
         assert isinstance(result, SparkResult)
-        result.write(path, **options)
+        plain = ("form", "header", "predicate", "mode")
+        database = {name: value for name, value in options.items() if name not in plain}
+        result.write(path, **{name: options[name] for name in plain}, database=database)
 
     def close(self) -> None:
         """Removes the tables of this knowledge base; the session stays, others may be using it."""

@@ -54,9 +54,7 @@ class EngineName(StrEnum):
 Master = Annotated[
     str | None, typer.Option("--master", metavar="URL", help="The Spark cluster, spark://HOST:7077 or local[4].")
 ]
-Conf = Annotated[
-    list[str] | None, typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be repeated.")
-]
+Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be repeated.")]
 WorkspaceDirectory = Annotated[
     str | None,
     typer.Option("--workspace", metavar="DIR", help="Where Spark keeps tables; on a cluster a directory all share."),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -10,7 +12,9 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.knowledge_base import KnowledgeBase
 from corollary.program import OutputDeclaration
 from corollary.sources.formats import Format, file_name, format_of
-from corollary.sources.options import ReadOptions, option_error
+from corollary.sources.options import DATABASE, ReadOptions, option_error
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class OutFormat(StrEnum):
@@ -24,12 +28,14 @@ class OutFormat(StrEnum):
 @dataclass(frozen=True)
 class _File:
     predicate: str
-    path: Path
+    path: Path | str
+    """A string for what is no file of this machine."""
     format: str | None
     header: bool
+    more: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def publish(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None, *, header: bool) -> list[Path]:
+def publish(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None, *, header: bool) -> list[Path | str]:
     """Writes the files that the program and the command ask for, and gives their names.
 
     With a directory, these are the predicates of `@output`, or all derived ones where the program has none. A file that an
@@ -46,7 +52,7 @@ def publish(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None, *
             message = f"cannot make the directory {directory}: {error.strerror}"
             raise ProgramError([Diagnostic(catalogue.UNWRITABLE_FILE, message)]) from None
     for file in wanted:
-        kb.write(file.predicate, file.path, format=file.format, header=file.header)
+        kb.write(file.predicate, file.path, format=file.format, header=file.header, **file.more)
     return [file.path for file in wanted]
 
 
@@ -56,13 +62,16 @@ def _plain(predicate: str, directory: Path, form: OutFormat | None, header: bool
 
 
 def _declared(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None, *, header: bool) -> list[_File]:
-    files: dict[tuple[str, Path], _File] = {}
+    files: dict[tuple[str, Path | str], _File] = {}
     for declaration in kb.program.outputs:
-        options = _options(declaration)
-        if declaration.location is not None:
+        options, mode = _options(declaration)
+        if declaration.location is not None and _ADDRESS.match(declaration.location):
+            more = {"mode": mode, **{name: getattr(options, name) for name in DATABASE if name != "query"}}
+            file = _File(declaration.predicate, declaration.location, options.format, header or options.header, more)
+        elif declaration.location is not None:
             path = (directory or _home(declaration)) / declaration.location
             format_of(path, options.format, declaration.span)
-            file = _File(declaration.predicate, path, options.format, header or options.header)
+            file = _File(declaration.predicate, path, options.format, header or options.header, {"mode": mode})
         elif directory is not None:
             file = _plain(declaration.predicate, directory, form, header or options.header)
         else:
@@ -71,12 +80,16 @@ def _declared(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None,
     return list(files.values())
 
 
-def _options(declaration: OutputDeclaration) -> ReadOptions:
+def _options(declaration: OutputDeclaration) -> tuple[ReadOptions, str | None]:
+    """What an `@output` says, and the mode in which it writes."""
     given = dict(declaration.options)
+    known = ("header", "format", "mode", *DATABASE)
     for name in given:
-        if name not in ("header", "format"):
-            raise option_error(f"there is no option '{name}' of @output", declaration.span, "there are header, format")
-    return ReadOptions.of(given, declaration.span)
+        if name not in known or name == "query":
+            hint = "there are header, format, mode"
+            raise option_error(f"there is no option '{name}' of @output", declaration.span, hint)
+    mode = given.pop("mode", None)
+    return ReadOptions.of(given, declaration.span), str(mode) if mode is not None else None
 
 
 def _home(declaration: OutputDeclaration) -> Path:

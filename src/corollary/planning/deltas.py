@@ -62,9 +62,7 @@ def delta_rule(rule: NormalRule, place: int, delta: str, earlier: str, later: st
     return step_delta_rule(rule, place, delta, (), Versions(pair, pair, pair))
 
 
-def step_delta_rule(
-    rule: NormalRule, place: int, delta: str, inside: Container[str], versions: Versions
-) -> NormalRule:
+def step_delta_rule(rule: NormalRule, place: int, delta: str, inside: Container[str], versions: Versions) -> NormalRule:
     """The same with versions that depend on what an atom is; `inside` are the predicates that the step derives."""
     body = rule.body
     sources, negated = [], []
@@ -81,9 +79,7 @@ def step_delta_rule(
             negated += [in_version(atom, BEFORE), in_version(atom, AFTER)]
         else:
             negated.append(in_version(atom, version))
-    return NormalRule(
-        rule.name, rule.head, NormalBody(tuple(sources), tuple(negated), body.computes, body.compares)
-    )
+    return NormalRule(rule.name, rule.head, NormalBody(tuple(sources), tuple(negated), body.computes, body.compares))
 
 
 def checking_rule(

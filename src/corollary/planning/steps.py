@@ -64,10 +64,7 @@ def steps_of_rule(rule: NormalRule) -> tuple[tuple[Step, ...], NormalRule]:
 def predicates_of(rules: Iterable[NormalRule]) -> set[str]:
     """The predicates that the bodies of split rules mention."""
     return {
-        atom.predicate
-        for rule in rules
-        for atom in (*rule.body.sources, *rule.body.negated)
-        if isinstance(atom, Atom)
+        atom.predicate for rule in rules for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)
     }
 
 

@@ -45,7 +45,7 @@ def edit_rules(
     graph = delete_rules(analysis.graph, gone).graph if gone else analysis.graph
     graph = insert_rules(graph, added).graph if added else graph
     others = [statement for statement in statements if not isinstance(statement, Clause)]
-    wrong += _arity_mistakes(Program(tuple([*(_clause(rule) for rule in added), *others])), arities)
+    wrong += _arity_mistakes(Program((*(_clause(rule) for rule in added), *others)), arities)
     if wrong:
         raise ProgramError(wrong)
     kept = [statement for statement in analysis.program.statements if not isinstance(statement, Clause)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,8 @@ class Loader:
 
     # -- from files --------------------------------------------------------------------------------------------------
 
-    def load_file(self, predicate: str, path: Path, options: ReadOptions) -> int:
+    def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> int:
+        path = Path(path)
         loaded = self._accepted(read_file(path, options, self.arities.get(predicate)))
         self.defined.add(predicate)
         if not loaded.table.num_rows:

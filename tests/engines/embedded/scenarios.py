@@ -37,7 +37,9 @@ def apply(kb: KnowledgeBase, change: Change) -> TransactionResult:
     for target, facts in ((insert, change.insert), (delete, change.delete)):
         for predicate, row in facts:
             target.setdefault(predicate, []).append(row)
-    return kb.apply(Changes(insert, delete, (Program(change.add_rules),) if change.add_rules else (), change.remove_rules))
+    return kb.apply(
+        Changes(insert, delete, (Program(change.add_rules),) if change.add_rules else (), change.remove_rules)
+    )
 
 
 def difference(result: TransactionResult) -> tuple[State, State]:

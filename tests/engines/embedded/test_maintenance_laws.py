@@ -67,7 +67,9 @@ def test_a_change_that_is_undone_leaves_no_trace(scenario: Scenario, strategy: s
 @given(scenarios(LOGIC.but(**SMALL)), st.sampled_from(STRATEGIES), st.randoms(use_true_random=False))
 def test_the_order_of_rules_and_bodies_does_not_matter(scenario: Scenario, strategy: str, random) -> None:
     def shuffled(clauses: list[Clause]) -> list[Clause]:
-        found = [Clause(clause.heads, tuple(random.sample(clause.body, len(clause.body))), clause.name) for clause in clauses]
+        found = [
+            Clause(clause.heads, tuple(random.sample(clause.body, len(clause.body))), clause.name) for clause in clauses
+        ]
         return random.sample(found, len(found))
 
     program = scenario.program
@@ -75,5 +77,10 @@ def test_the_order_of_rules_and_bodies_does_not_matter(scenario: Scenario, strat
     one, two = KnowledgeBase(program, strategy=strategy), KnowledgeBase(other, strategy=strategy)
     for change in scenario.changes:
         apply(one, change)
-        apply(two, Change(change.insert[::-1], change.delete[::-1], tuple(shuffled(list(change.add_rules))), change.remove_rules))
+        apply(
+            two,
+            Change(
+                change.insert[::-1], change.delete[::-1], tuple(shuffled(list(change.add_rules))), change.remove_rules
+            ),
+        )
         assert visible(one) == visible(two)

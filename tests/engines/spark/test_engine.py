@@ -69,13 +69,14 @@ def test_a_whole_small_program_is_one_task(spark: SparkSession) -> None:
 
 
 def test_a_task_at_its_cap_hands_over(spark: SparkSession) -> None:
-    text = "n(0). n(X + 1) :- n(X), X < 400. m(X) :- n(X), X > 395. par(1, 2). " + PROGRAMS[10]
-    with EngineRun(spark, text, task_fact_cap=100) as run:
+    text = PROGRAMS[10] + " elder(X) :- sg(X, _), not par(_, X)."
+    with EngineRun(spark, text, task_fact_cap=1) as run:
         found = run.facts()
-        report = next(one for one in run.engine.report.nodes if "r1" in one.node.rules)
+        reports = run.engine.report.nodes
     assert found == oracle(text)
-    assert report.strategy == "rounds"
-    assert report.reason.startswith("single-task stopped as it has derived ")
+    assert [report.strategy for report in reports] == ["rounds", "rounds", "single-task"]
+    assert reports[0].reason.startswith("single-task stopped as it has derived ")
+    assert reports[0].reason.endswith(" facts; no other strategy is left")
 
 
 def test_a_closure_that_is_too_large_for_one_task_is_dealt_out(spark: SparkSession, monkeypatch) -> None:

@@ -103,24 +103,18 @@ class Evaluation:
     # -- hyper-nodes -------------------------------------------------------------------------------------------------
 
     def evaluate(
-        self,
-        rules: Sequence[NormalRule],
-        modules: Sequence[Module],
-        *,
-        recursive: bool,
-        owner: str = "",
-        counts_recursion: bool = False,
+        self, rules: Sequence[NormalRule], modules: Sequence[Module], *, recursive: bool, owner: str = ""
     ) -> Report:
         """Adds to the store everything that these rules of one hyper-node derive.
 
         In a counted store the facts of a nonrecursive hyper-node carry the number of its derivations; a recursive one owns the
-        facts that it found first, or with `counts_recursion` counts as well.
+        facts that it found first.
         """
         before = self._work.instances
         self._work.rounds = 0
         heads = {rule.head.predicate: rule.head.arity for rule in rules}
         sizes = {predicate: self.store.relation(predicate, arity).size for predicate, arity in heads.items()}
-        self._owner = owner if self.store.counted and (counts_recursion or not recursive) else None
+        self._owner = owner if self.store.counted and not recursive else None
         report = Report(modules[0].name if len(modules) == 1 else "recursive")
         if not recursive:
             self._start_round(heads)
@@ -131,7 +125,7 @@ class Evaluation:
             report.strategy = "recursive"
             self._fixpoint_with_modules(rules, modules, report)
         self._growing.clear()
-        if self.store.counted and self._owner is None:
+        if recursive and self.store.counted:
             for predicate, size in sizes.items():
                 self.store.relations[predicate].mark(owner, size)
         self._owner = None
@@ -254,11 +248,11 @@ class Evaluation:
 
     def _plan(self, rule: NormalRule, delta: int | None) -> RulePlan:
         sizes = tuple(_magnitude(self.size(source)) for source in rule.body.sources)
-        key = (id(rule), delta, sizes)
+        keep_all = "exists" in self._without or self._owner is not None
+        key = (id(rule), delta, sizes, keep_all)
         if key not in self._plans:
             self._kept.append(rule)  # the key holds its identity
             versions = self._versions(rule, delta)
-            keep_all = "exists" in self._without or self._owner is not None
             self._plans[key] = plan_rule(rule, self, versions, keep_all=keep_all)
         return self._plans[key]
 

@@ -133,9 +133,7 @@ def insert_wide(
 
 
 @njit(inline="always")
-def find_wide(
-    table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numbers: Any, at: Any, count: Any
-) -> Any:
+def find_wide(table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numbers: Any, at: Any, count: Any) -> Any:
     """The number of the row of the registers whose numbers stand from `at` on, or NONE."""
     key = U64(0)
     for i in range(count):

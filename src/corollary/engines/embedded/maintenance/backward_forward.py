@@ -67,7 +67,7 @@ class _CheckingStep(RecursiveStep):
 
     def _doubtful(self, lost: dict[str, Relation]) -> Found:
         """Those of the facts that are visible, neither proved nor deleted, and that nobody else supports."""
-        found = {name: _NOBODY for name in self.heads}
+        found = dict.fromkeys(self.heads, _NOBODY)
         for name, relation in lost.items():
             maintained = self.relations[name]
             numbers = maintained.without(maintained.locate(facts_of(relation)), KNOWN)

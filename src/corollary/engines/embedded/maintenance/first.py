@@ -12,7 +12,7 @@ from corollary.engines.embedded.maintenance.maintained_relation import Maintaine
 from corollary.engines.embedded.maintenance.rule_changes import steps_of_node
 from corollary.engines.embedded.maintenance.strategies import Strategy
 from corollary.engines.embedded.maintenance.transaction import facts_of
-from corollary.planning.steps import AggregateStep
+from corollary.planning.steps import AggregateStep, RuleStep
 
 
 def evaluate_node(
@@ -35,18 +35,21 @@ def evaluate_node(
         if closed is not None and module is not None and _close(evaluation.store, module, step.owner, closed):
             total.strategy = module.name
             continue
-        report = evaluation.evaluate(
-            step.rules,
-            step.modules,
-            recursive=step.recursive,
-            owner=step.owner,
-            counts_recursion=strategy.counts_recursion,
-        )
+        report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
         strategy.note_cost(step.owner, report.instances)
+        if step.recursive and strategy.counts_recursion:
+            _count(evaluation, step)
         total.strategy, total.rounds = report.strategy or total.strategy, max(total.rounds, report.rounds)
         total.instances += report.instances
         total.plans |= report.plans
     return total
+
+
+def _count(evaluation: Evaluation, step: RuleStep) -> None:
+    """Counts the instances of a recursive step once its fixpoint is reached: rounds may try one more than once."""
+    for name, arity in step.heads.items():
+        evaluation.store.relation(name, arity).support_of(step.owner)[:] = 0
+    evaluation.evaluate(step.rules, (), recursive=False, owner=step.owner)
 
 
 def _close(store: Store, module: Module, owner: str, closed: dict[str, ClosedPredicate]) -> bool:

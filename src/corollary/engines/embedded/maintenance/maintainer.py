@@ -99,7 +99,9 @@ class Maintainer:
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
-    def apply(self, facts: FactChange, graph: RuleGraph | None = None, check: Callable[[], None] = lambda: None) -> Outcome:
+    def apply(
+        self, facts: FactChange, graph: RuleGraph | None = None, check: Callable[[], None] = lambda: None
+    ) -> Outcome:
         """Changes facts and rules together, or raises and leaves everything as it was."""
         started = time.perf_counter()
         self._work.check = check
@@ -266,7 +268,9 @@ class Maintainer:
     def _points(self, rules: RulesOfStep) -> list[tuple[MaintainedRelation, int]]:
         """Where the heads of a step stand before it; a closed predicate tells its changes itself."""
         transaction = self._transaction
-        found = [transaction.relation(name, arity) for name, arity in rules.heads.items() if name not in transaction.closed]
+        found = [
+            transaction.relation(name, arity) for name, arity in rules.heads.items() if name not in transaction.closed
+        ]
         return [(maintained, maintained.flips()) for maintained in found]
 
     def _ask_earlier(self, gone: Found, recursive: dict[str, list[StepRules]]) -> None:

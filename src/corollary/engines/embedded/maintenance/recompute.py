@@ -18,6 +18,7 @@ from corollary.engines.embedded.relation import Codes, Relation
 
 _COUNT = "count"
 
+
 def recompute(task: Task) -> Found:
     """Replaces what a step supports by what its rules derive now; gives the rows that nobody supports any more."""
     if not task.rules.step.recursive:

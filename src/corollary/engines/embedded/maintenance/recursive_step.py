@@ -181,4 +181,3 @@ def adopt(rules: StepRules, name: str, numbers: Numbers, transaction: Transactio
     found = found[maintained.support(rules.step.owner, found) == 0]
     maintained.change_support(rules.step.owner, found, 1)
     return found
-

@@ -24,7 +24,9 @@ class RuleChange:
         return predicates_of(rule for rules in self.removed.values() for rule in rules)
 
 
-def change_steps(known: Iterable[Step], wanted: Sequence[Step], transaction: Transaction, *, counts: bool) -> RuleChange:
+def change_steps(
+    known: Iterable[Step], wanted: Sequence[Step], transaction: Transaction, *, counts: bool
+) -> RuleChange:
     """Hands the support of steps that are no more over to those that go on with their rules, or withdraws it.
 
     `counts` tells that recursive steps count their instances, as all others do.

@@ -51,7 +51,9 @@ class Strategy:
 class _Simple(Strategy):
     """One way for all recursive steps."""
 
-    def __init__(self, name: str, maintain: Callable[[Task], object], *, counts: bool = False, closures: bool = False) -> None:
+    def __init__(
+        self, name: str, maintain: Callable[[Task], object], *, counts: bool = False, closures: bool = False
+    ) -> None:
         super().__init__()
         self.name = self.recursive_name = name
         self.counts_recursion = counts

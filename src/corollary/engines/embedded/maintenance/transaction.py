@@ -42,9 +42,7 @@ class StepReport:
 class Transaction:
     """Collects changes; `commit` or `roll_back` ends it, and the next one may begin."""
 
-    def __init__(
-        self, store: Store, work: Work, closed: dict[str, ClosedPredicate], *, orders_texts: bool
-    ) -> None:
+    def __init__(self, store: Store, work: Work, closed: dict[str, ClosedPredicate], *, orders_texts: bool) -> None:
         self.store = store
         self.work = work
         self.closed = closed

@@ -69,7 +69,10 @@ class Views:
         if known is None:
             versions = (Version.DELTA, *(Version.FULL,) * (len(rule.body.sources) - 1)) if rule.body.sources else ()
             plan = self._planned(rule, versions)
-            known = self._plans[key] = rule, PreparedPlan(plan, self, self.work)  # the key holds the identity of the rule
+            known = self._plans[key] = (
+                rule,
+                PreparedPlan(plan, self, self.work),
+            )  # the key holds the identity of the rule
         known[1].run(into, owner)
 
     def once(self, rule: NormalRule, into: Relation, owner: str | None = None) -> None:
