@@ -1,5 +1,8 @@
 """`python -m benchmarks` runs the benchmarks, `python -m benchmarks 'tc-*' join2` some of them.
 
+`python -m benchmarks maintenance` measures what changes of facts and rules cost (see `benchmarks.maintenance.command`).
+`python -m benchmarks spark` measures the Spark engine (see `benchmarks.spark.command`).
+
 Exits with 1 when a number of answers is wrong or a workload fails. A missed target is shown, and no more: targets are meant
 for one machine that does nothing else.
 """
@@ -10,6 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
@@ -17,10 +21,15 @@ from rich.console import Console
 from benchmarks.suite import UnknownName, names, run, select
 from benchmarks.table import print_report
 
+MAINTENANCE, SPARK = "maintenance", "spark"
 _LEAST_WIDTH = 180  # of the tables; a narrower terminal breaks their lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in (MAINTENANCE, SPARK):
+        code: int = import_module(f"benchmarks.{arguments[0]}.command").main(arguments[1:])
+        return code
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run the benchmarks.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all but the large ones")
     parser.add_argument("--engine", default="embedded", help="the engine to measure")

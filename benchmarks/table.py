@@ -23,7 +23,7 @@ def print_report(report: Report, console: Console) -> None:
     if report.language:
         console.print("", _language(report.language), sep="\n")
     if report.verdicts:
-        console.print("", _targets(report.verdicts), sep="\n")
+        console.print("", targets_table(report.verdicts), sep="\n")
     for problem in report.problems:
         console.print(f"WRONG  {problem}", style="bold red", highlight=False)
 
@@ -119,7 +119,7 @@ def _language(results: list[Result]) -> Table:
     return table
 
 
-def _targets(verdicts: list[Verdict]) -> Table:
+def targets_table(verdicts: list[Verdict]) -> Table:
     """Every target with what was reached."""
     table = Table("target", "", show_edge=False, pad_edge=False)
     for column in ("is", "to reach", ""):

@@ -24,7 +24,9 @@ def run(outcome: Outcome, sizes: Sizes) -> None:
     trial.nothing_visible(moves_of_nothing(("r", rows[:1]), ("r", [_derived(rows)])))
 
 
-def deletion_and_insertion_of_sets(trial: Trial, count: int, sets: int, benchmark: str | None = "DAG-R") -> list[Timing]:
+def deletion_and_insertion_of_sets(
+    trial: Trial, count: int, sets: int, benchmark: str | None = "DAG-R"
+) -> list[Timing]:
     """Different random sets of so many facts, as in the paper; medians where the paper has averages."""
     published = (of_table_2(benchmark, 0), of_table_2(benchmark, 1)) if benchmark else ({}, {})
     found = []

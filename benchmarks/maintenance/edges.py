@@ -27,7 +27,8 @@ def _run(outcome: Outcome, sizes: Sizes, rows: list[data.Row]) -> None:
     for edge in Random(11).sample(rows, sizes.edges):
         others = table([row for row in rows if row != edge])
         moves = deletion_and_insertion("one edge", {"edge": [edge]})
-        outcome.timings += trial.there_and_back(*moves, start.with_tables({"edge": others}), runs=1)
+        after = start.with_tables({"edge": others})
+        outcome.timings += trial.there_and_back(*moves, after, runs=min(3, sizes.runs), scratch_runs=1)
     path = ("path", [rows[0]])
     absent = Move("delete", "what is not there", Change(delete={"edge": [(-1, -2)]}))
     trial.nothing_visible([absent, *moves_of_nothing(("edge", [rows[0]]), path)])

@@ -57,7 +57,8 @@ def _bytes(kb: KnowledgeBase, predicate: str) -> int:
     """Of the visible facts with indexes and support, and of what a closure keeps beside them."""
     engine: Any = kb._backend.engine  # type: ignore[attr-defined]
     seen: set[int] = set()
-    parts = (engine.visible(predicate), engine.support(predicate))
+    closed = (engine._closed or {}).get(predicate)
+    parts = (engine.visible(predicate), engine.support(predicate), closed)
     return sum({id(array): array.nbytes for part in parts for array in _arrays(part, seen)}.values())
 
 

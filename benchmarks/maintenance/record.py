@@ -23,7 +23,8 @@ class Timing:
 
     `seconds` is the whole call of `apply` and counting what came and went; of equal runs the fastest, of different random sets
     the median. `scratch` is deriving the state after the change from its explicit facts, which are loaded already, in the same
-    mode; `load` is loading them. `changed` counts the visible facts that came or went, `facts` the derived ones afterwards.
+    mode; `load` is loading them. `cpu` and `scratch_cpu` are processor time, which a busy machine stretches less.
+    `changed` counts the visible facts that came or went, `facts` the derived ones afterwards.
     """
 
     experiment: str
@@ -38,6 +39,8 @@ class Timing:
     runs: list[float] = field(default_factory=list)
     steps: list[StepTime] = field(default_factory=list)
     published: dict[str, float] = field(default_factory=dict)
+    cpu: float = 0.0
+    scratch_cpu: float = 0.0
 
     @property
     def change(self) -> str:
@@ -131,4 +134,6 @@ def typical(timings: list[Timing]) -> Timing:
         seconds,
         middle.steps,
         middle.published,
+        median(timing.cpu for timing in timings),
+        median(timing.scratch_cpu for timing in timings),
     )

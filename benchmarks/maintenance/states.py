@@ -49,6 +49,7 @@ class Scratch:
     """A state derived anew."""
 
     seconds: float
+    cpu: float
     load: float
     counts: dict[str, int]
 
@@ -63,10 +64,10 @@ def _from_scratch(state: State, strategy: str, updates: bool) -> Scratch:
     gc.collect()
     started = time.perf_counter()
     kb = state.loaded(strategy=strategy, updates=updates)
-    loaded = time.perf_counter()
+    loaded, cpu = time.perf_counter(), time.process_time()
     kb.materialise()
-    derived = time.perf_counter()
-    return Scratch(derived - loaded, loaded - started, counts(kb))
+    derived, cpu = time.perf_counter(), time.process_time() - cpu
+    return Scratch(derived - loaded, cpu, loaded - started, counts(kb))
 
 
 def counts(kb: KnowledgeBase) -> dict[str, int]:

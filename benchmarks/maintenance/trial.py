@@ -34,6 +34,7 @@ class Move:
 @dataclass(frozen=True)
 class _Made:
     seconds: float
+    cpu: float
     deleted: int
     inserted: int
     steps: list[StepTime]
@@ -86,6 +87,7 @@ class Trial:
         for move, found in zip(moves, made, strict=True):
             timing = self._timing(move, found, self._scratch)
             timing.seconds = median(timing.runs)
+            timing.changed = max(one.deleted + one.inserted for one in found)
             if timing.changed:
                 self._tell(f"{timing.change}: {timing.changed:,} visible facts changed, not 0")
             self._outcome.nothing.append(timing)
@@ -94,12 +96,12 @@ class Trial:
     # -- one change --------------------------------------------------------------------------------------------------
 
     def _made(self, move: Move) -> _Made:
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.process_time()
         result = self.kb.apply(move.change)
         deleted, inserted = (sum(map(len, facts.values())) for facts in (result.deleted, result.inserted))
-        seconds = time.perf_counter() - started
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
         steps = [StepTime(step.owner, step.strategy, step.seconds) for step in result.report.steps]
-        return _Made(seconds, deleted, inserted, steps)
+        return _Made(seconds, cpu, deleted, inserted, steps)
 
     def _timing(self, move: Move, made: list[_Made], scratch: Scratch) -> Timing:
         best = min(made, key=lambda one: one.seconds)
@@ -116,6 +118,8 @@ class Trial:
             [one.seconds for one in made],
             best.steps,
             dict(move.published) if self._sizes.is_full else {},
+            min(one.cpu for one in made),
+            scratch.cpu,
         )
 
     # -- checks ------------------------------------------------------------------------------------------------------

@@ -70,9 +70,11 @@ class MaintenanceReport:
     def __str__(self) -> str:
         lines = [f"{self.seconds * 1000:,.1f} ms"]
         for step in self.steps:
+            why = f" ({step.reason})" if step.reason else ""
             lines.append(
-                f"{step.owner.removeprefix(chr(0))}  {step.strategy}: {step.rounds:,} rounds, {step.instances:,} instances, "
-                f"{step.overdeleted:,} overdeleted, {step.rederived:,} rederived, {step.seconds * 1000:,.1f} ms"
+                f"{step.owner}  {step.strategy}{why}: +{step.inserted:,} -{step.deleted:,} facts, {step.rounds:,} rounds, "
+                f"{step.instances:,} instances, {step.overdeleted:,} overdeleted, {step.rederived:,} rederived, "
+                f"{step.seconds * 1000:,.1f} ms"
             )
         return "\n".join(lines)
 

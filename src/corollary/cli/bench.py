@@ -12,13 +12,20 @@ import typer
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names or patterns such as 'tc-*'; none: all but the large ones.")
+        list[str] | None,
+        typer.Argument(
+            help="Names or patterns such as 'tc-*'; none: all but the large ones. `maintenance` or `spark` first: those."
+        ),
     ] = None,
     engine: Annotated[str, typer.Option(help="The engine to measure.")] = "embedded",
     peers: Annotated[bool, typer.Option("--peers", help="Run engines from PyPI on the same data as well.")] = False,
     json: Annotated[Path | None, typer.Option(help="Write the results to this file as well.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs per workload, of which the fastest counts.")] = 3,
     show: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With `maintenance` or `spark`: small data, few runs.")
+    ] = False,
+    svg: Annotated[Path | None, typer.Option(help="With `maintenance`: draw the figures into this folder.")] = None,
 ) -> None:
     """Run benchmarks, check the numbers of their answers, and compare with other engines.
 
@@ -32,8 +39,11 @@ def bench(
         typer.echo("run `corollary bench` in the root folder of a checkout, the one that holds `benchmarks`.", err=True)
         raise typer.Exit(2)
     sys.path.insert(0, str(here))
-    arguments = [*(names or ()), "--engine", engine, "--runs", str(runs)]
-    arguments += ["--peers"] if peers else []
+    arguments = [*(names or ())]
+    if not arguments or arguments[0] not in ("maintenance", "spark"):
+        arguments += ["--engine", engine, "--runs", str(runs), *(["--peers"] if peers else [])]
+    arguments += ["--quick"] if quick else []
+    arguments += ["--svg", str(svg)] if svg else []
     arguments += ["--json", str(json)] if json else []
     arguments += ["--list"] if show else []
     raise typer.Exit(import_module("benchmarks.__main__").main(arguments))

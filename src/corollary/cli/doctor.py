@@ -13,12 +13,18 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from corollary import __version__
+from corollary.cli.cluster_check import versions, versions_of_tasks
+from corollary.cli.options import Conf, EngineName, Master, WorkspaceDirectory, engine_options
 from corollary.engines.spark import SparkUnavailableError, find_java, start_session
+from corollary.engines.spark.workspace import Workspace
 from corollary.machine import memory_megabytes, usable_cores
 
 
 def doctor(
     spark: Annotated[bool, typer.Option("--spark", help="Start Spark as well, and run a small job on it.")] = False,
+    master: Master = None,
+    conf: Conf = None,
+    workspace: WorkspaceDirectory = None,
 ) -> None:
     """Show what Corollary finds on this machine."""
     console = Console()
@@ -26,7 +32,8 @@ def doctor(
     for name, found in _findings():
         table.add_row(name, found)
     console.print(table)
-    if spark and not _spark_works(console):
+    given = engine_options(EngineName.SPARK if spark else EngineName.EMBEDDED, master, conf or [], workspace)
+    if spark and not _spark_works(console, **given):
         raise typer.Exit(1)
 
 
@@ -75,17 +82,24 @@ def _java() -> str:
     return escape(f"Java {java.major} from {java.source}: {java.program}")
 
 
-def _spark_works(console: Console) -> bool:
+def _spark_works(console: Console, master: str | None, conf: dict[str, str], workspace: str | None) -> bool:
     start = time.perf_counter()
+    overrides = {**conf, **({"spark.master": master} if master else {})}
     try:
-        with start_session("corollary doctor") as session:
+        with start_session("corollary doctor", overrides=overrides) as session:
             started = time.perf_counter()
             # Through mapInArrow, so that Python workers and Arrow are tried and not the JVM alone.
-            session.range(1000).mapInArrow(lambda batches: batches, "id long").count()
+            found = versions_of_tasks(session)
             done = time.perf_counter()
+            Workspace(session, workspace).close()
     except Exception as error:
         # Whatever it is, the user asked whether Spark works: the answer is no, and this is the reason.
         console.print(f"Spark does not work: {escape(str(error))}")
         return False
+    others = {machine: told - {versions()} for machine, told in found.items() if told - {versions()}}
+    for machine, told in others.items():
+        console.print(
+            f"Tasks on {escape(machine)} run with {escape('; '.join(sorted(told)))}, and here is {versions()}."
+        )
     console.print(f"Spark works: it started in {started - start:.1f} s, and a first job took {done - started:.1f} s.")
-    return True
+    return not others

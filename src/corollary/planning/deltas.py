@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
+from functools import cache
 
 from corollary.planning.normal_form import NormalBody, NormalRule
 from corollary.program import Atom, Variable, Wildcard
@@ -34,6 +35,7 @@ class Versions:
     negated: tuple[str, str]
 
 
+@cache
 def version_of(predicate: str) -> tuple[str, str]:
     """The version of a predicate and its name, put together by the functions below."""
     _, version, name = predicate.split("\0", 2)

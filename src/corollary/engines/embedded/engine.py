@@ -17,6 +17,7 @@ from corollary.engines.embedded.maintenance.first import evaluate_node
 from corollary.engines.embedded.maintenance.maintainer import Maintainer
 from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome
 from corollary.engines.embedded.maintenance.queries import answer, can_answer
+from corollary.engines.embedded.maintenance.rule_changes import orders_texts
 from corollary.engines.embedded.maintenance.strategies import strategy_of
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
 from corollary.engines.embedded.relation import Codes, Relation
@@ -25,7 +26,7 @@ from corollary.engines.embedded.threads import CORES
 from corollary.engines.embedded.universe import Universe
 from corollary.language import print_rule
 from corollary.planning import explain_plan, normalise, normalise_query
-from corollary.program import Aggregation, Comparison, Negation, Query, Rule
+from corollary.program import Comparison, Query, Rule
 
 
 @dataclass
@@ -189,7 +190,7 @@ class EmbeddedEngine:
 
             self._visible, self.report = self._derive(check_all, finished, at_round)
         if self._updates:
-            orders = _orders_texts(self._graph)
+            orders = orders_texts(self._graph)
             self._maintainer = Maintainer(
                 self._visible,
                 self._graph,
@@ -213,7 +214,7 @@ class EmbeddedEngine:
 
         work.check = check_work
         without = self._without | {"closures"} if self._updates else self._without
-        evaluation = Evaluation(store, work, orders_texts=_orders_texts(self._graph), without=without)
+        evaluation = Evaluation(store, work, orders_texts=orders_texts(self._graph), without=without)
         report = RunReport()
         for node in self._graph.hyper_nodes:
             started = time.perf_counter()
@@ -316,22 +317,3 @@ class EmbeddedEngine:
         orders = any(isinstance(element, Comparison) for element in query.body)
         evaluation = Evaluation(self._store, Work(cores=self._cores), orders_texts=orders, without=self._without)
         return facts_of(evaluation.answers(rule))
-
-
-def _orders_texts(graph: RuleGraph) -> bool:
-    """Whether some rule compares by order, so that texts need ranks."""
-    return any("<" in text or ">" in text for rule in graph.rules.values() for text in _operators(rule))
-
-
-def _operators(rule: Rule) -> list[str]:
-    found: list[str] = []
-    todo = list(rule.body)
-    while todo:
-        element = todo.pop()
-        if isinstance(element, Negation):
-            todo.append(element.element)
-        elif isinstance(element, Aggregation):
-            todo.extend(element.body)
-        elif isinstance(element, Comparison):
-            found.append(element.operator)
-    return found

@@ -21,15 +21,17 @@ from corollary.engines.spark.closures import Closure
 from corollary.engines.spark.decomposable import Decomposable
 from corollary.engines.spark.derive_failures import derive_failures
 from corollary.engines.spark.jobs import NodeJob, NodeOutcome, Strategy
+from corollary.engines.spark.plain_rules import constants_of
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame
 from corollary.engines.spark.report import SparkNodeReport, SparkRunReport
 from corollary.engines.spark.rounds import Rounds
 from corollary.engines.spark.single_task import SingleTask
 from corollary.engines.spark.task_inputs import relations_of, rows_of
+from corollary.engines.spark.task_universe import TaskUniverse
 from corollary.engines.spark.universe import settled
 from corollary.engines.spark.watched import run_watched
 from corollary.planning import normalise_query
-from corollary.program import Query
+from corollary.program import Constant, Query
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
@@ -48,6 +50,7 @@ class SparkEngine:
         self._context = context
         self.store = store
         self._discards_errors = discards_errors
+        self._known_constants: set[Constant] = set()  # of rules that have run by rounds
         self._rounds_lock = Lock()  # rounds change settings of the session while they run
         self.is_materialised = False
         self.report = SparkRunReport()
@@ -212,8 +215,9 @@ class SparkEngine:
     def _by(self, strategy: str, job: NodeJob, store: FrameStore, before: NodeOutcome | None) -> NodeOutcome:
         match strategy:
             case "rounds":
-                # They append what they make round by round.
+                # They append what they make round by round; the constants of their rules have to be known before.
                 with self._rounds_lock:
+                    self._know_constants(job)
                     return Rounds().run(job, store, self._context, before.facts if before else None)
             case _:
                 strategies: dict[str, Strategy] = {
@@ -222,6 +226,23 @@ class SparkEngine:
                     CLOSURE: Closure(),
                 }
                 return self._with_terms(lambda: [strategies[strategy].run(job, store, self._context)])[0]
+
+    def _know_constants(self, job: NodeJob) -> None:
+        """Appends the constants of rules to the universe: a head may bring one that no fact has."""
+        new = {constant for rule in job.rules for constant in constants_of(rule)} - self._known_constants
+        if not new:
+            return
+
+        def append() -> list[NodeOutcome]:
+            task = TaskUniverse(self._context.universe.collisions)
+            task.ids(task.universe.encode_values([constant.value for constant in new]))
+            terms = task.new_terms()
+            if terms.num_rows:
+                self._context.universe.append(terms)
+            return []
+
+        settled(append)
+        self._known_constants |= new
 
     def _with_terms(self, run: Callable[[], list[NodeOutcome]]) -> list[NodeOutcome]:
         """Runs something until the constants that it made have ids of their own."""

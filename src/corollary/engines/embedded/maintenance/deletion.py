@@ -7,6 +7,8 @@ from new facts is added.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, REACHED, SPREAD, Numbers
@@ -15,10 +17,15 @@ from corollary.engines.embedded.maintenance.transaction import facts_of
 from corollary.engines.embedded.relation import Relation
 
 
-def delete_and_rederive(task: Task) -> None:
-    """The classical algorithm (paper 004, section 3.1): the deletion goes on from facts that others support, too."""
+def delete_and_rederive(
+    task: Task, *, stops_at_support: bool = False, check_budget: Callable[[], None] = lambda: None
+) -> None:
+    """The classical algorithm (paper 004, section 3.1), where a deletion goes on from facts that others support, too.
+
+    `check_budget` is called while facts are taken back and may give up by raising: nothing but marks has changed then.
+    """
     step = _DeleteAndRederive(task)
-    start = step.rederive(step.overdelete(stops_at_support=False))
+    start = step.rederive(step.overdelete(stops_at_support=stops_at_support, check_budget=check_budget))
     step.insert(start)
     step.clear_marks()
 
@@ -26,7 +33,7 @@ def delete_and_rederive(task: Task) -> None:
 class OverdeletingStep(RecursiveStep):
     """A step that takes back everything that may depend on what is gone."""
 
-    def overdelete(self, *, stops_at_support: bool) -> Found:
+    def overdelete(self, *, stops_at_support: bool, check_budget: Callable[[], None] = lambda: None) -> Found:
         """The facts that a deletion reaches, marked."""
         reached: dict[str, list[Numbers]] = {name: [] for name in self.heads}
         lost = self.lost_from_outside()
@@ -35,6 +42,7 @@ class OverdeletingStep(RecursiveStep):
             for name, numbers in self._reach(lost, stops_at_support).items()
         }
         while any(len(numbers) for numbers in current.values()):
+            check_budget()
             self.report.rounds += 1
             for name, numbers in current.items():
                 self.relations[name].mark(numbers, REACHED)

@@ -44,6 +44,7 @@ class MaintainedRelation:
         self._counts_before: list[tuple[str, Numbers, np.ndarray[Any, Any]]] = []
         self.lost: list[Numbers] = []  # rows that an owner has stopped to support in this transaction
         self._marked: list[Numbers] = []
+        self._difference: tuple[int, Codes, Codes] | None = None
 
     # -- facts -------------------------------------------------------------------------------------------------------
 
@@ -119,7 +120,8 @@ class MaintainedRelation:
         self.hidden += int(is_hidden.sum()) - int(was_hidden.sum())
         if len(changed):
             self._touched.append(changed)
-        return numbers[~was_hidden & is_hidden]
+        found: Numbers = numbers[~was_hidden & is_hidden]
+        return found
 
     def withdraw(self, owner: str) -> None:
         """The owner supports nothing any more."""
@@ -141,7 +143,8 @@ class MaintainedRelation:
     def supported_by_others(self, owner: str, version: int) -> Numbers:
         """The rows that others than the owner support and that no flag of `version` hides."""
         rows = np.arange(self.relation.size)
-        return rows[(self.external_support(owner, rows) > 0) & ((self.flags[: len(rows)] & version) == 0)]
+        found: Numbers = rows[(self.external_support(owner, rows) > 0) & ((self.flags[: len(rows)] & version) == 0)]
+        return found
 
     def set_support(self, owner: str, numbers: Numbers, counts: np.ndarray[Any, Any] | int) -> Numbers:
         """The owner supports exactly these distinct rows, so often each; gives the rows that are not visible any more."""
@@ -163,10 +166,12 @@ class MaintainedRelation:
 
     def without(self, numbers: Numbers, flags: int) -> Numbers:
         """Those of the rows that have none of the flags."""
-        return numbers[(self.flags[numbers] & flags) == 0]
+        found: Numbers = numbers[(self.flags[numbers] & flags) == 0]
+        return found
 
     def having(self, numbers: Numbers, flag: int) -> Numbers:
-        return numbers[(self.flags[numbers] & flag) != 0]
+        found: Numbers = numbers[(self.flags[numbers] & flag) != 0]
+        return found
 
     def clear_marks(self) -> None:
         for numbers in self._marked:
@@ -194,7 +199,8 @@ class MaintainedRelation:
     def born(self) -> Numbers:
         """The rows that are visible and were not before the transaction."""
         touched = self.touched()
-        return touched[(self.flags[touched] & _STATE) == UNBORN]
+        found: Numbers = touched[(self.flags[touched] & _STATE) == UNBORN]
+        return found
 
     def flips(self) -> int:
         """A point in the transaction, for `changed_since`."""
@@ -208,9 +214,12 @@ class MaintainedRelation:
 
     def difference(self) -> tuple[Codes, Codes]:
         """The facts that were visible and are not, and those that are and were not."""
-        touched = self.touched()
-        versions = self.flags[touched] & (GONE | UNBORN)
-        return self.rows(touched[versions == GONE]), self.rows(touched[versions == UNBORN])
+        if self._difference is None or self._difference[0] != len(self._touched):
+            touched = self.touched()
+            versions = self.flags[touched] & _STATE
+            gone, born = touched[versions == GONE], touched[versions == UNBORN]
+            self._difference = len(self._touched), self.rows(gone), self.rows(born)
+        return self._difference[1:]
 
     def commit(self) -> None:
         if not self._counts_before and not self._marked:
@@ -233,6 +242,7 @@ class MaintainedRelation:
 
     def _forget(self) -> None:
         self._touched.clear()
+        self._difference = None
         self._counts_before.clear()
         self.lost.clear()
         self.clear_marks()

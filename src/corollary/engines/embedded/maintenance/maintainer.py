@@ -22,7 +22,12 @@ from corollary.engines.embedded.maintenance.maintained_relation import Maintaine
 from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome, Written, by_node
 from corollary.engines.embedded.maintenance.recompute import recount
 from corollary.engines.embedded.maintenance.recursive_step import Found, Task, adopt
-from corollary.engines.embedded.maintenance.rule_changes import RuleChange, change_steps, steps_in_order
+from corollary.engines.embedded.maintenance.rule_changes import (
+    RuleChange,
+    change_steps,
+    orders_texts,
+    steps_in_order,
+)
 from corollary.engines.embedded.maintenance.step_rules import StepRules
 from corollary.engines.embedded.maintenance.strategies import Strategy
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, StepReport, Transaction
@@ -107,7 +112,9 @@ class Maintainer:
         self._work.check = check
         before = self._order, self._node_of, self._readers
         steps = steps_in_order(graph) if graph is not None else None
-        if steps is not None:
+        if graph is not None and steps is not None:
+            if orders_texts(graph):
+                self._transaction.order_texts()
             self._disclose_but(steps)
         try:
             outcome = self._changed(facts, steps)

@@ -17,6 +17,8 @@ def can_answer(query: NormalRule) -> bool:
 
 def answer(query: NormalRule, transaction: Transaction) -> Relation:
     """The distinct answers of such a query."""
+    if query.body.compares:
+        transaction.order_texts()
     found = Relation(query.head.arity, counted=True)
     transaction.views.once(whole_rule(query, AFTER), found)
     return found

@@ -177,7 +177,7 @@ def adopt(rules: StepRules, name: str, numbers: Numbers, transaction: Transactio
     derived = transaction.derive(checks, {name: rules.heads[name]})
     if name not in derived:
         return _NOBODY
-    found = maintained.locate(facts_of(derived[name]))
+    found: Numbers = maintained.locate(facts_of(derived[name]))
     found = found[maintained.support(rules.step.owner, found) == 0]
     maintained.change_support(rules.step.owner, found, 1)
     return found

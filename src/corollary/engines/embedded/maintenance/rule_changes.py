@@ -9,6 +9,7 @@ from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.maintenance.transaction import Transaction
 from corollary.planning import NormalRule, normalise
 from corollary.planning.steps import RuleStep, Step, predicates_of, steps_of_rule
+from corollary.program import Aggregation, Comparison, Negation, Rule
 
 
 @dataclass
@@ -83,3 +84,22 @@ def steps_of_node(graph: RuleGraph, node: HyperNode) -> Iterable[Step]:
         yield from auxiliary
         rules.append(rule)
     yield RuleStep(str(node), tuple(rules), graph.is_recursive(node), modules_of(graph, node))
+
+
+def orders_texts(graph: RuleGraph) -> bool:
+    """Whether some rule compares by order, so that texts need ranks."""
+    return any("<" in text or ">" in text for rule in graph.rules.values() for text in _operators(rule))
+
+
+def _operators(rule: Rule) -> list[str]:
+    found: list[str] = []
+    todo = list(rule.body)
+    while todo:
+        element = todo.pop()
+        if isinstance(element, Negation):
+            todo.append(element.element)
+        elif isinstance(element, Aggregation):
+            todo.extend(element.body)
+        elif isinstance(element, Comparison):
+            found.append(element.operator)
+    return found

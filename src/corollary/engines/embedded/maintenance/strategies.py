@@ -14,8 +14,7 @@ from corollary.engines.embedded.maintenance.recursive_step import Found, Recursi
 from corollary.engines.embedded.maintenance.transaction import Transaction
 from corollary.program import Atom
 
-_PATIENCE = 5  # deriving anew is tried when following a deletion has cost this part of it
-_AT_LEAST = 2_000  # rule instances that are always worth a try
+_AT_LEAST = 2_000  # rule instances that are always worth a try; facts whose loss is always followed
 
 
 class Strategy:
@@ -87,8 +86,7 @@ class _OverBudget(Exception):
 class _Auto(Strategy):
     """Chooses for each step by the size of the change, and by what the step has cost so far."""
 
-    name = "auto"
-    recursive_name = "backward-forward"
+    name = recursive_name = "auto"
 
     def nonrecursive(self, task: Task) -> Found:
         if not task.is_new and (reason := _mostly_gone(task)):
@@ -96,7 +94,6 @@ class _Auto(Strategy):
         return super().nonrecursive(task)
 
     def recursive(self, task: Task) -> Found:
-        before = task.transaction.work.instances
         if task.is_new:
             return self._recompute(task, "its rules are new")
         if not _loses(task):
@@ -104,27 +101,34 @@ class _Auto(Strategy):
             step = RecursiveStep(task)
             step.insert({})
             step.clear_marks()
-            self._costs[task.rules.step.owner] = self._cost(task) + task.transaction.work.instances - before
             return {}
         if reason := _mostly_gone(task):
             return self._recompute(task, reason)
+        return self._follow_deletion(task)
+
+    def _follow_deletion(self, task: Task) -> Found:
+        """Takes back what depends on the deletion, if that is little; else asks what is provable, if that is easy."""
         cost = self._cost(task)
-        budget = _AT_LEAST + cost // _PATIENCE
-
-        def check_budget() -> None:
-            if task.transaction.work.instances - before > budget:
-                raise _OverBudget
-
-        task.report.strategy, task.report.reason = "backward-forward", "a small part was deleted"
-        try:
-            maintain_by_checking(task, check_budget)
-        except _OverBudget:
-            for name, arity in task.rules.heads.items():
-                task.transaction.relation(name, arity).clear_marks()
-            spent = task.transaction.work.instances - before
-            reason = f"following the deletion took {spent:,} instances so far, deriving took {cost:,}"
-            return self._recompute(task, reason)
-        return {}
+        attempts = (
+            ("dred", "little depends on what was deleted", _take_back, cost // 20),
+            (
+                "backward-forward",
+                "much depends on what was deleted, and proofs are short",
+                maintain_by_checking,
+                cost // 10,
+            ),
+        )
+        first = task.transaction.work.instances
+        for name, reason, maintain, budget in attempts:
+            task.report.strategy, task.report.reason = name, reason
+            try:
+                maintain(task, check_budget=_budget(task.transaction, _AT_LEAST + budget))
+                return {}
+            except _OverBudget:
+                for predicate, arity in task.rules.heads.items():
+                    task.transaction.relation(predicate, arity).clear_marks()
+        spent = task.transaction.work.instances - first
+        return self._recompute(task, f"the deletion took {spent:,} instances and was not done, deriving took {cost:,}")
 
     def _recompute(self, task: Task, reason: str) -> Found:
         before = task.transaction.work.instances
@@ -134,9 +138,24 @@ class _Auto(Strategy):
         return gone
 
     def _cost(self, task: Task) -> int:
-        """About how many rule instances deriving the step takes."""
+        """About how many rule instances deriving the step takes: as many as the last time, or one for each fact."""
         facts = sum(task.transaction.relation(name, arity).relation.size for name, arity in task.rules.heads.items())
-        return self._costs.get(task.rules.step.owner, facts)
+        return max(facts, self._costs.get(task.rules.step.owner, 0))
+
+
+def _take_back(task: Task, check_budget: Callable[[], None]) -> None:
+    delete_and_rederive(task, stops_at_support=True, check_budget=check_budget)
+
+
+def _budget(transaction: Transaction, instances: int) -> Callable[[], None]:
+    """Something to call now and then: raises when more rule instances than that have run."""
+    limit = transaction.work.instances + instances
+
+    def check() -> None:
+        if transaction.work.instances > limit:
+            raise _OverBudget
+
+    return check
 
 
 def _loses(task: Task) -> bool:
@@ -155,7 +174,8 @@ def _mostly_gone(task: Task) -> str:
             if isinstance(atom, Atom) and transaction.has_changed(atom.predicate):
                 gone, left = transaction.change_of(atom.predicate, atom.arity)
                 if gone > max(left, _AT_LEAST):
-                    return f"{gone:,} facts of {atom.predicate} went, {left:,} are left"
+                    name = atom.predicate.removeprefix("\0")
+                    return f"{gone:,} facts of {name} went, {left:,} are left"
     return ""
 
 

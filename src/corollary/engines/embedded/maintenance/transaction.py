@@ -51,6 +51,12 @@ class Transaction:
         ordering = Ordering(store.universe, texts=orders_texts)
         self.views = Views(store, self._maintained, self.difference, work, ordering)
 
+    def order_texts(self) -> None:
+        """From now on texts have ranks as well: some rule or query compares them."""
+        if not self.orders_texts:
+            self.orders_texts = True
+            self.views.ordering = Ordering(self.store.universe, texts=True)
+
     @property
     def maintained(self) -> Mapping[str, MaintainedRelation]:
         return self._maintained

@@ -56,7 +56,7 @@ class Views:
         self._store = store
         self._maintained = maintained
         self._difference = difference
-        self._ordering = ordering
+        self.ordering = ordering
         self._deltas: dict[str, Relation] = {}
         self._plans: dict[tuple[object, ...], tuple[NormalRule, PreparedPlan]] = {}
 
@@ -150,7 +150,7 @@ class Views:
         raise AssertionError("negated atoms of steps are about whole facts")
 
     def order(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
-        return self._ordering.arrays()
+        return self.ordering.arrays()
 
     # -- statistics --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,102 @@
+"""Choosing experiments by name, running each in a process of its own, and the report of it all."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from benchmarks.maintenance.experiments import EXPERIMENTS
+from benchmarks.maintenance.record import Outcome
+from benchmarks.maintenance.sizes import FULL, Sizes
+from benchmarks.maintenance.targets import verdicts
+from benchmarks.runner import ROOT
+from benchmarks.suite import UnknownName
+from benchmarks.targets import Verdict
+from corollary.machine import memory_megabytes, usable_cores
+
+_TIME_LIMIT = 3600.0
+
+
+@dataclass
+class Report:
+    """The outcomes by experiment; `failures` are experiments without one."""
+
+    strategy: str = "auto"
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def problems(self) -> list[str]:
+        return [*self.failures, *(problem for outcome in self.outcomes.values() for problem in outcome.problems)]
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return verdicts(self.outcomes.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "python": platform.python_version(),
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "cores": usable_cores(),
+            "memory_mb": memory_megabytes(),
+            "strategy": self.strategy,
+            "experiments": [outcome.as_dict() for outcome in self.outcomes.values()],
+            "verdicts": [verdict.as_dict() for verdict in self.verdicts],
+            "problems": self.problems,
+        }
+
+    @classmethod
+    def of(cls, documents: Iterable[Mapping[str, Any]]) -> Report:
+        """Reports that were written as JSON, as one: of an experiment that occurs in several, the last one."""
+        report = cls()
+        for document in documents:
+            report.strategy = document["strategy"]
+            report.outcomes |= {one["experiment"]: Outcome.of(one) for one in document["experiments"]}
+        report.outcomes = {name: report.outcomes[name] for name in EXPERIMENTS if name in report.outcomes}
+        return report
+
+
+def select(wanted: Sequence[str]) -> list[str]:
+    """The experiments that fit names or patterns such as `rule-set-*`; without any, all."""
+    for pattern in wanted:
+        if not any(fnmatchcase(name, pattern) for name in EXPERIMENTS):
+            raise UnknownName(f"there is no experiment '{pattern}'; there are {', '.join(EXPERIMENTS)}")
+    return [name for name in EXPERIMENTS if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
+
+
+def run(
+    chosen: Iterable[str],
+    *,
+    sizes: Sizes = FULL,
+    strategy: str = "auto",
+    progress: Callable[[str], None] = lambda text: None,
+) -> Report:
+    report = Report(strategy)
+    for name in chosen:
+        progress(name)
+        outcome = _run_one(name, sizes, strategy)
+        if isinstance(outcome, str):
+            report.failures.append(outcome)
+        else:
+            report.outcomes[name] = outcome
+    return report
+
+
+def _run_one(name: str, sizes: Sizes, strategy: str) -> Outcome | str:
+    """The outcome, or for people why there is none."""
+    command = [sys.executable, "-m", "benchmarks.maintenance.child", name, sizes.name, strategy]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"{name} took longer than {_TIME_LIMIT:g} s"
+    if done.returncode:
+        last_lines = "\n".join(done.stderr.strip().splitlines()[-15:])
+        return f"{name} ended with {done.returncode}:\n{last_lines}"
+    return Outcome.of(json.loads(done.stdout.splitlines()[-1]))

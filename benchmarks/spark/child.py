@@ -1,0 +1,17 @@
+"""`python -m benchmarks.spark.child NAME SIZES`: one experiment in a process of its own, printed as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from benchmarks.spark.experiments import run_experiment
+from benchmarks.spark.sizes import BY_NAME
+
+
+def main(name: str, sizes: str) -> None:
+    print(json.dumps(run_experiment(name, BY_NAME[sizes]).as_dict()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

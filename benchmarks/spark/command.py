@@ -1,0 +1,74 @@
+"""`python -m benchmarks spark` measures the Spark engine, `python -m benchmarks spark rounds --quick` a part on small data.
+
+Exits with 1 when a number of answers is wrong or an experiment fails. A missed target is shown, and no more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.spark.experiments import EXPERIMENTS
+from benchmarks.spark.record import Outcome
+from benchmarks.spark.sizes import FULL, QUICK
+from benchmarks.spark.suite import Report, run, select
+from benchmarks.suite import UnknownName
+from benchmarks.table import targets_table
+
+_LEAST_WIDTH = 120  # of the tables; a narrower terminal breaks their lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks spark", description="Measure the Spark engine.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all")
+    parser.add_argument("--quick", action="store_true", help="small data and few runs, without targets")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here as well")
+    parser.add_argument("--list", action="store_true", help="list the names and stop")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(EXPERIMENTS))
+        return 0
+    try:
+        chosen = select(options.names)
+    except UnknownName as error:
+        parser.error(str(error))
+    console = Console()
+    console.width = max(console.width, _LEAST_WIDTH)
+    with console.status("") as status:
+        report = run(chosen, sizes=QUICK if options.quick else FULL, progress=status.update)
+    print_report(report, console)
+    if options.json is not None:
+        options.json.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+    return 1 if report.problems else 0
+
+
+def print_report(report: Report, console: Console) -> None:
+    for outcome in report.outcomes.values():
+        console.print(figures_table(outcome), "", sep="\n")
+    if report.verdicts:
+        console.print(targets_table(report.verdicts))
+    console.print(f"load of the machine before: {report.load:.1f}", style="dim", highlight=False)
+    for problem in report.problems:
+        console.print(f"WRONG  {problem}", style="bold red", highlight=False)
+
+
+def figures_table(outcome: Outcome) -> Table:
+    """The figures of one experiment; a case is named in its first line."""
+    table = Table(
+        title=f"{outcome.experiment} ({outcome.sizes})", title_justify="left", show_edge=False, pad_edge=False
+    )
+    table.add_column("", no_wrap=True)
+    table.add_column("")
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    before = None
+    for figure in outcome.figures:
+        value = f"{figure.value:,.0f}" if figure.unit in ("", "MB") else f"{figure.value:,.2f}"
+        table.add_row(figure.case if figure.case != before else "", figure.what, value, figure.unit)
+        before = figure.case
+    return table
