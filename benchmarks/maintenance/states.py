@@ -55,9 +55,10 @@ class Scratch:
 
 
 def from_scratch(state: State, *, strategy: str = "auto", updates: bool = True, runs: int = 1) -> Scratch:
-    """The fastest of some runs."""
+    """The fastest of some runs, and the least processor time of any."""
     found = [_from_scratch(state, strategy, updates) for _ in range(runs)]
-    return min(found, key=lambda scratch: scratch.seconds)
+    fastest = min(found, key=lambda scratch: scratch.seconds)
+    return replace(fastest, cpu=min(scratch.cpu for scratch in found))
 
 
 def _from_scratch(state: State, strategy: str, updates: bool) -> Scratch:

@@ -71,11 +71,11 @@ def run(outcome: Outcome, sizes: Sizes, session: Callable[[], SparkSession]) -> 
     spark = session()
     for case in CASES.values():
         _ours(case, TINY, spark, 1)
-        _loop(case, TINY, spark)
+        _loop(case, TINY, spark, 1)
         expected = run_program(case.program, case.directory(sizes), "embedded", [case.derived]).facts
         ours, facts, strategies = _ours(case, sizes, spark, sizes.runs)
         outcome.check(f"{case.name}, ours ({strategies})", facts, expected)
-        loop = _loop(case, sizes, spark)
+        loop = _loop(case, sizes, spark, sizes.runs)
         if loop.finished:
             outcome.check(f"{case.name}, plain loop", loop.rows, expected)
         times = "times the plain loop" if loop.finished else "times the plain loop, or more"
@@ -90,5 +90,9 @@ def _ours(case: Case, sizes: Sizes, spark: SparkSession, runs: int) -> tuple[flo
     return best.total, best.facts, ", ".join(best.strategies)
 
 
-def _loop(case: Case, sizes: Sizes, spark: SparkSession) -> Loop:
-    return case.loop(spark, case.directory(sizes) / f"{case.explicit}.tsv", sizes.loop_seconds)
+def _loop(case: Case, sizes: Sizes, spark: SparkSession, runs: int) -> Loop:
+    """The fastest of some runs, as ours is; none is begun after the time that one may take."""
+    loops: list[Loop] = []
+    while len(loops) < runs and sum(loop.seconds for loop in loops) < sizes.loop_seconds:
+        loops.append(case.loop(spark, case.directory(sizes) / f"{case.explicit}.tsv", sizes.loop_seconds))
+    return min(loops, key=lambda loop: (not loop.finished, loop.seconds))

@@ -39,17 +39,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     console = Console()
     console.width = max(console.width, _LEAST_WIDTH)
+
+    def finished(report: Report, outcome: Outcome) -> None:
+        console.print(figures_table(outcome), "", sep="\n")
+        write(report)
+
+    def write(report: Report) -> None:
+        if options.json is not None:
+            options.json.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+
     with console.status("") as status:
-        report = run(chosen, sizes=QUICK if options.quick else FULL, progress=status.update)
-    print_report(report, console)
-    if options.json is not None:
-        options.json.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+        sizes = QUICK if options.quick else FULL
+        report = run(chosen, sizes=sizes, progress=status.update, finished=finished)
+    print_verdicts(report, console)
+    write(report)
     return 1 if report.problems else 0
 
 
-def print_report(report: Report, console: Console) -> None:
-    for outcome in report.outcomes.values():
-        console.print(figures_table(outcome), "", sep="\n")
+def print_verdicts(report: Report, console: Console) -> None:
     if report.verdicts:
         console.print(targets_table(report.verdicts))
     console.print(f"load of the machine before: {report.load:.1f}", style="dim", highlight=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sizes:
-    """`runs` is how often something is run of which the fastest counts; the plain loop runs once, for at most `loop_seconds`.
+    """`runs` is how often something is run of which the fastest counts; the plain loop runs for at most `loop_seconds`.
 
     A number of universities may be 0: the first rows of one.
     """
@@ -39,7 +39,7 @@ class Sizes:
 FULL = Sizes(
     name="full",
     runs=3,
-    loop_seconds=900.0,
+    loop_seconds=600.0,
     random_graph=(2130, 6400),
     dag=(10_000, 100_000),
     tree=10_000,

@@ -65,7 +65,14 @@ def select(wanted: Sequence[str]) -> list[str]:
     return [name for name in EXPERIMENTS if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
 
 
-def run(chosen: Iterable[str], *, sizes: Sizes = FULL, progress: Callable[[str], None] = lambda text: None) -> Report:
+def run(
+    chosen: Iterable[str],
+    *,
+    sizes: Sizes = FULL,
+    progress: Callable[[str], None] = lambda text: None,
+    finished: Callable[[Report, Outcome], None] = lambda report, outcome: None,
+) -> Report:
+    """`finished` is told of each outcome: who stops the rest keeps what there is."""
     report = Report(sizes.name)
     for name in chosen:
         progress(name)
@@ -74,6 +81,7 @@ def run(chosen: Iterable[str], *, sizes: Sizes = FULL, progress: Callable[[str],
             report.failures.append(outcome)
         else:
             report.outcomes[name] = outcome
+            finished(report, outcome)
     return report
 
 

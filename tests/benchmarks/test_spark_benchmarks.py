@@ -13,7 +13,7 @@ from rich.console import Console
 from benchmarks.__main__ import main
 from benchmarks.data import INPUTS
 from benchmarks.spark import against_loop, plain_loop, runs, short_rounds, suite
-from benchmarks.spark.command import print_report
+from benchmarks.spark.command import print_verdicts
 from benchmarks.spark.experiments import EXPERIMENTS, run_experiment
 from benchmarks.spark.inputs import copies, directory_of, rows_directory, tree, triples_file
 from benchmarks.spark.record import Outcome
@@ -22,27 +22,36 @@ from benchmarks.spark.suite import Report, select
 from benchmarks.suite import UnknownName
 from corollary import KnowledgeBase
 from corollary.engines.spark import start_session
+from tests.services.postgres import jdbc_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+slow = {"cold-start"}  # starts a second Spark
 
 
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
-    """The session of this process: the experiments use it as well."""
-    return start_session("test", cores=2, heap_megabytes=2048)
+    """The session of this process, which the experiments use as well, and tests of databases after them."""
+    driver = jdbc_driver()
+    overrides = {"spark.driver.extraClassPath": str(driver)} if driver else {}
+    return start_session("test", cores=2, heap_megabytes=2048, overrides=overrides)
 
 
 def figures(outcome: Outcome) -> dict[tuple[str, str], float]:
     return {(figure.case, figure.what): figure.value for figure in outcome.figures}
 
 
+EXPERIMENT_CASES = [
+    pytest.param(name, marks=[*on_spark, *([pytest.mark.slow] if name in slow else [])]) for name in EXPERIMENTS
+]
+
+
 # -- tiny experiments --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=on_spark) for name in EXPERIMENTS])
+@pytest.mark.parametrize("name", EXPERIMENT_CASES)
 def test_tiny_experiments_give_the_right_numbers(name: str, spark: SparkSession) -> None:
     outcome = run_experiment(name, TINY)
     assert outcome.problems == []
@@ -136,7 +145,7 @@ def test_an_outcome_is_the_same_after_json() -> None:
 def test_the_report_shows_targets_and_problems(capsys: pytest.CaptureFixture[str]) -> None:
     report = judged()
     report.failures.append("spill ended with 1")
-    print_report(report, Console(width=120))
+    print_verdicts(report, Console(width=120))
     shown = capsys.readouterr().out
     assert "MISS" in shown
     assert "PASS" in shown

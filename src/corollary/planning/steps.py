@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2s
 
 from corollary.analysis import Module
 from corollary.planning.normal_form import AggregateSource, NormalBody, NormalRule, source_variables
@@ -56,7 +57,7 @@ def is_auxiliary(predicate: str) -> bool:
 
 def steps_of_rule(rule: NormalRule) -> tuple[tuple[Step, ...], NormalRule]:
     """The auxiliary steps of a rule, in order, and the rule that uses what they derive."""
-    auxiliary = _Auxiliary(rule.name)
+    auxiliary = _Auxiliary(rule)
     body = auxiliary.split(rule.body)
     return tuple(auxiliary.steps), NormalRule(rule.name, rule.head, body)
 
@@ -69,8 +70,10 @@ def predicates_of(rules: Iterable[NormalRule]) -> set[str]:
 
 
 class _Auxiliary:
-    def __init__(self, rule: str) -> None:
-        self._rule = rule
+    def __init__(self, rule: NormalRule) -> None:
+        self._rule = rule.name
+        # Another rule may come under the name of one that went: its auxiliary facts are others.
+        self._digest = blake2s(repr(rule).encode(), digest_size=8).hexdigest()
         self._count = 0
         self.steps: list[Step] = []
 
@@ -82,7 +85,7 @@ class _Auxiliary:
 
     def _name(self, what: str) -> str:
         self._count += 1
-        return f"\0{self._rule} {what} {self._count}"
+        return f"\0{self._rule} {what} {self._count}\0{self._digest}"
 
     def _aggregation(self, source: AggregateSource) -> Atom:
         names = source.body.variables

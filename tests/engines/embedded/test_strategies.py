@@ -213,3 +213,27 @@ def test_a_fact_stays_that_an_earlier_recursive_hyper_node_derives_too(strategy:
     assert (list(kb.facts("p")), list(kb.facts("q"))) == ([("a",)], [("a",)])
     kb.delete("s", [("a", "c")])
     assert (kb.count("p"), kb.count("q")) == (0, 0)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_fact_goes_when_a_later_hyper_node_was_the_last_to_derive_it(strategy: str) -> None:
+    kb = KnowledgeBase("r1: p(X) :- s(X, c). r2: s(b, c) :- p(b). r3: p(a) :- t(a). s(a, c). t(a).", strategy=strategy)
+    kb.materialise()
+    kb.delete("s", [("a", "c")])
+    assert kb.count("p") == 1
+    kb.delete("t", [("a",)])
+    assert kb.count("p") == 0
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_another_rule_may_come_under_the_name_of_one_that_went(strategy: str) -> None:
+    kb = KnowledgeBase("e(1, 2). f(1, 2, 3). r1: n(X, count(Y)) :- e(X, Y).", strategy=strategy)
+    assert list(kb.facts("n")) == [(1, 1)]
+    with kb.transaction() as tx:
+        tx.remove_rules("r1")
+        tx.add_rules("r1: n(X, sum(Z)) :- f(X, Y, Z), not e(Z, _).")
+    assert list(kb.facts("n")) == [(1, 3)]
+    kb.remove_rules("r1")
+    kb.add_rules("r1: n(X, max(Y)) :- e(X, Y), not f(Y, _, _).")
+    kb.insert("e", [(1, 7)])
+    assert list(kb.facts("n")) == [(1, 7)]

@@ -22,7 +22,7 @@ def delete_and_rederive(
 ) -> None:
     """The classical algorithm (paper 004, section 3.1), where a deletion goes on from facts that others support, too.
 
-    `check_budget` is called while facts are taken back and may give up by raising: nothing but marks has changed then.
+    `check_budget` is called while facts are taken back and may give up by raising: every fact is still there then, some marked.
     """
     step = _DeleteAndRederive(task)
     start = step.rederive(step.overdelete(stops_at_support=stops_at_support, check_budget=check_budget))
@@ -79,7 +79,7 @@ class _DeleteAndRederive(OverdeletingStep):
             maintained = self.relations[name]
             supported = numbers[maintained.support(self.owner, numbers) > 0]
             maintained.change_support(self.owner, supported, -maintained.support(self.owner, supported))
-            hidden[name] = maintained.having(numbers, GONE)
+            hidden[name] = self.unsupported(name, maintained.having(numbers, GONE))
             found[name] = maintained.without(numbers, GONE)
         self.set_changing(hidden)
         for name, relation in self.derive(self.rules.checking).items():

@@ -105,9 +105,19 @@ class RecursiveStep:
 
     def deletable(self, name: str, numbers: Numbers, *, stops_at_support: bool = True) -> Numbers:
         """Those of the rows that were visible, that no deletion has reached yet, and that nobody else supports."""
+        numbers = self.relations[name].without(numbers, UNBORN | REACHED)
+        if not stops_at_support:
+            return numbers
+        found = self.unsupported(name, numbers)
+        if not self.counts and len(found) < len(numbers):
+            self._disown(name, np.setdiff1d(numbers, found, assume_unique=True))
+        return found
+
+    def _disown(self, name: str, numbers: Numbers) -> None:
+        """The step may have lost its last derivation of these facts: it stops to support them, and is asked when others do."""
         maintained = self.relations[name]
-        numbers = maintained.without(numbers, UNBORN | REACHED)
-        return self.unsupported(name, numbers) if stops_at_support else numbers
+        numbers = numbers[maintained.support(self.owner, numbers) > 0]
+        maintained.change_support(self.owner, numbers, -maintained.support(self.owner, numbers))
 
     def unsupported(self, name: str, numbers: Numbers) -> Numbers:
         """Those of the rows that nobody else supports, nor turns out to derive."""

@@ -174,7 +174,7 @@ def _mostly_gone(task: Task) -> str:
             if isinstance(atom, Atom) and transaction.has_changed(atom.predicate):
                 gone, left = transaction.change_of(atom.predicate, atom.arity)
                 if gone > max(left, _AT_LEAST):
-                    name = atom.predicate.removeprefix("\0")
+                    name = atom.predicate.removeprefix("\0").partition("\0")[0]
                     return f"{gone:,} facts of {name} went, {left:,} are left"
     return ""
 
