@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 _PACKAGES = ("corollary", "numba", "numpy", "pyarrow")
@@ -38,6 +37,8 @@ def versions_of_tasks(spark: SparkSession) -> dict[str, set[str]]:
 
 
 def _tell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
     for _ in batches:
         pass
     yield pa.RecordBatch.from_pydict({"machine": [platform.node()], "versions": [versions()]})

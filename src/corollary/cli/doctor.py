@@ -16,7 +16,6 @@ from corollary import __version__
 from corollary.cli.cluster_check import versions, versions_of_tasks
 from corollary.cli.options import Conf, EngineName, Master, WorkspaceDirectory, engine_options
 from corollary.engines.spark import SparkUnavailableError, find_java, start_session
-from corollary.engines.spark.workspace import Workspace
 from corollary.machine import memory_megabytes, usable_cores
 
 
@@ -83,6 +82,8 @@ def _java() -> str:
 
 
 def _spark_works(console: Console, master: str | None, conf: dict[str, str], workspace: str | None) -> bool:
+    from corollary.engines.spark.workspace import Workspace
+
     start = time.perf_counter()
     overrides = {**conf, **({"spark.master": master} if master else {})}
     try:

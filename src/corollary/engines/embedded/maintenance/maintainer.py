@@ -6,8 +6,6 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from corollary.analysis import RuleGraph
 from corollary.engines.embedded.evaluation import Store
 from corollary.engines.embedded.maintenance.aggregates import AggregateRules
@@ -18,7 +16,7 @@ from corollary.engines.embedded.maintenance.closed_predicate import (
     disclosed,
     enclosed,
 )
-from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
+from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, distinct
 from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome, Written, by_node
 from corollary.engines.embedded.maintenance.recompute import recount
 from corollary.engines.embedded.maintenance.recursive_step import Found, Task, adopt
@@ -166,13 +164,13 @@ class Maintainer:
         """Insertions come last and win: a fact that is deleted and inserted is there."""
         for predicate, rows in facts.delete.items():
             maintained = self._transaction.supported(predicate, rows.shape[1])
-            numbers = np.unique(maintained.locate(rows))
+            numbers = distinct(maintained.locate(rows))
             numbers = numbers[maintained.support(EXPLICIT, numbers) > 0]
             maintained.change_support(EXPLICIT, numbers, -1)
             outcome.explicit_deleted += len(numbers)
         for predicate, rows in facts.insert.items():
             maintained = self._transaction.supported(predicate, rows.shape[1])
-            numbers = np.unique(maintained.place(rows))
+            numbers = distinct(maintained.place(rows))
             numbers = numbers[maintained.support(EXPLICIT, numbers) == 0]
             maintained.change_support(EXPLICIT, numbers, 1)
             outcome.explicit_inserted += len(numbers)
