@@ -107,13 +107,13 @@ def _lines(numbers: np.ndarray, count: int) -> pa.Array:
     things = max(1, count // _PROPERTIES)
     subject, kind = numbers // _PROPERTIES, numbers % _PROPERTIES
     other = (subject * 2_654_435_761 + kind * 40_503) % things  # the same numbers everywhere
-    iri = _joined("<http://example.org/resource/things/of/some/kind/", other, ">")
+    iri = _joined("<http://example.org/resource/thing", other, ">")
     text = _joined('"a text about the thing with the number ', subject, '"')
     tags = pa.array(_LANGUAGES).take(pa.array(subject % len(_LANGUAGES)))
     text = pc.binary_join_element_wise(text, tags, "")
     number = _joined('"', other % 100_000, f'"{_INTEGER}')
     objects = pc.choose(pa.array([0, 0, 0, 1, 2], pa.int64()).take(pa.array(kind)), iri, text, number)
-    subjects = _joined("<http://example.org/resource/things/of/some/kind/", subject, ">")
+    subjects = _joined("<http://example.org/resource/thing", subject, ">")
     properties = _joined("<http://example.org/vocabulary/property", kind, ">")
     return pc.binary_join_element_wise(subjects, properties, objects, ".", " ")
 
