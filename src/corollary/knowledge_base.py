@@ -469,7 +469,7 @@ class KnowledgeBase:
 
     def sql(self) -> str:
         """The rules as views of Spark SQL, over views of the predicates with the columns a1, a2 … (see `view`)."""
-        from corollary.engines.spark.sql import SqlViews
+        from corollary.engines.spark.algebra.sql import SqlViews
         from corollary.planning import normalise
 
         rules = self.analysis.graph.rules

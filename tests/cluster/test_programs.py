@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase
-from corollary.engines.spark.chooser import STRATEGIES
 from corollary.engines.spark.ingest import Ingest
+from corollary.engines.spark.strategies.chooser import STRATEGIES
 from corollary.language import parse_program
 from corollary.reference import evaluate
 from tests.engine_suite.conftest import GOLDEN

@@ -15,7 +15,7 @@ from corollary.analysis import analyse_texts, checked, delete_rules
 from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, render_all
 from corollary.engines.embedded.engine import EmbeddedEngine
 from corollary.engines.spark.derive_failures import derive_failures
-from corollary.engines.spark.growing import check_nothing_lost
+from corollary.engines.spark.strategies.growing import check_nothing_lost
 from corollary.engines.spark.workspace import choose_directory
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program, read_source

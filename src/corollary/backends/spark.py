@@ -67,7 +67,7 @@ class SparkBackend:
 
         from corollary.engines.spark.context import Context, SparkSettings
         from corollary.engines.spark.session import start_session
-        from corollary.engines.spark.universe import SparkUniverse
+        from corollary.engines.spark.terms.universe import SparkUniverse
         from corollary.engines.spark.workspace import Workspace
 
         settings = self._settings or SparkSettings()

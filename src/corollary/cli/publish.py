@@ -89,7 +89,7 @@ def _options(declaration: OutputDeclaration) -> tuple[ReadOptions, str | None]:
             hint = "there are header, format, mode"
             raise option_error(f"there is no option '{name}' of @output", declaration.span, hint)
     mode = given.pop("mode", None)
-    return ReadOptions.of(given, declaration.span), str(mode) if mode is not None else None
+    return ReadOptions.of(given, declaration.span, written=True), str(mode) if mode is not None else None
 
 
 def _home(declaration: OutputDeclaration) -> Path:

@@ -111,7 +111,7 @@ class Loader:
         base, span = self._base, declaration.span
         if span is not None and Path(span.source.name).is_file():
             base = Path(span.source.name).parent
-        options = ReadOptions.of(dict(declaration.options), span)
+        options = ReadOptions.of(dict(declaration.options), span, written=True)
         self.load_file(declaration.predicate, base / declaration.location, options)
 
     def load_triples(self, path: Path) -> int:

@@ -11,6 +11,8 @@ from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue, did
 TYPES = ("any", "integer", "decimal", "double", "boolean", "string", "iri", "date", "dateTime", "time")
 DATABASE = ("table", "query", "user", "password", "driver", "jar")
 """Options that only tables of databases have."""
+_RUNS_SOMETHING = ("query", "driver", "jar")
+"""What would let the text of a program run SQL or Java of its author's choosing."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class ReadOptions:
     span: Span | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], span: Span | None = None) -> ReadOptions:
-        """The options by name; raises `ProgramError` for one that makes no sense."""
+    def of(cls, options: Mapping[str, Any], span: Span | None = None, *, written: bool = False) -> ReadOptions:
+        """The options by name; raises `ProgramError` for one that makes no sense, or that the text of a program may not say."""
         checks = {
             "header": _flag,
             "delimiter": _character,
@@ -51,6 +53,9 @@ class ReadOptions:
                 known = [one for one in checks if one not in DATABASE]
                 hint = did_you_mean(name, checks) or f"there are {', '.join(known)}"
                 raise option_error(f"there is no option '{name}'", span, hint)
+            if written and name in _RUNS_SOMETHING:
+                hint = "KnowledgeBase.load and KnowledgeBase.write take it"
+                raise option_error(f"the text of a program cannot give '{name}'", span, hint)
             if value is not None:
                 try:
                     found[name] = checks[name](value)

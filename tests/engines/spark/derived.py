@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from corollary.analysis import checked
 from corollary.engines.spark.context import Context, SparkSettings
-from corollary.engines.spark.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.relations import Frame, FrameStore, frame_of_ids
-from corollary.engines.spark.rounds import Rounds
-from corollary.engines.spark.task_universe import TaskUniverse
-from corollary.engines.spark.universe import SparkUniverse, settled
+from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.strategies.rounds import Rounds
+from corollary.engines.spark.terms.task_universe import TaskUniverse
+from corollary.engines.spark.terms.universe import SparkUniverse, settled
 from corollary.engines.spark.workspace import Workspace
 from corollary.language import parse_program
 from corollary.program import Constant, Program

@@ -14,8 +14,8 @@ from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.spark.context import Context, SparkSettings
 from corollary.engines.spark.engine import SparkEngine
 from corollary.engines.spark.relations import Frame, FrameStore, frame_of_ids
-from corollary.engines.spark.task_universe import TaskUniverse
-from corollary.engines.spark.universe import SparkUniverse, settled
+from corollary.engines.spark.terms.task_universe import TaskUniverse
+from corollary.engines.spark.terms.universe import SparkUniverse, settled
 from corollary.engines.spark.workspace import Workspace
 from corollary.language import parse_program
 from corollary.program import Constant, Program, Query

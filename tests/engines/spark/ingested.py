@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase
 from corollary.engines.spark.context import Context
-from corollary.engines.spark.ids import HASH_BITS
 from corollary.engines.spark.ingest import Ingest
 from corollary.engines.spark.relations import Frame, FrameStore
-from corollary.engines.spark.task_universe import TaskUniverse
-from corollary.engines.spark.universe import SparkUniverse
+from corollary.engines.spark.terms.ids import HASH_BITS
+from corollary.engines.spark.terms.task_universe import TaskUniverse
+from corollary.engines.spark.terms.universe import SparkUniverse
 from corollary.engines.spark.workspace import Workspace
 from corollary.language import print_value
 from corollary.sources.options import ReadOptions

@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 from corollary import Iri, KnowledgeBase, Literal
 from corollary.engines.embedded.universe import Kind
 from corollary.engines.spark.context import Context
-from corollary.engines.spark.forms import form_table
-from corollary.engines.spark.ids import ids_of_universe, is_hashed
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.kinds import ColumnKinds, Summary
 from corollary.engines.spark.relations import Frame, frame_of_ids
-from corollary.engines.spark.task_universe import TERM_FIELDS
+from corollary.engines.spark.terms.forms import form_table
+from corollary.engines.spark.terms.ids import ids_of_universe, is_hashed
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 from corollary.program import Structure, identity
 from corollary.program.values import RDF
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corollary.engines.spark.classes import Classes
-from corollary.engines.spark.partition_keys import delta_key, joined_scans, partition_keys
-from corollary.engines.spark.profiles import ANYTHING, DOUBLES, HASHED, INTEGERS, classes_of
+from corollary.engines.spark.algebra.classes import Classes
+from corollary.engines.spark.algebra.partition_keys import delta_key, joined_scans, partition_keys
+from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, HASHED, INTEGERS, classes_of
 from corollary.language import parse_program
 from corollary.planning import AggregateSource, NormalRule, Version, normalise
 from corollary.planning.algebra import (

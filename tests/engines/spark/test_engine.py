@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary.diagnostics import ProgramError
-from corollary.engines.spark.chooser import STRATEGIES
+from corollary.engines.spark.strategies.chooser import STRATEGIES
 from corollary.language import parse_program, parse_query
 from corollary.reference import answer, evaluate
 from tests.engines.spark.engine_runs import EngineRun
@@ -80,7 +80,7 @@ def test_a_task_at_its_cap_hands_over(spark: SparkSession) -> None:
 
 
 def test_a_closure_that_is_too_large_for_one_task_is_dealt_out(spark: SparkSession, monkeypatch) -> None:
-    monkeypatch.setattr("corollary.engines.spark.single_task.PAIRS_ALONE", 5)
+    monkeypatch.setattr("corollary.engines.spark.strategies.single_task.PAIRS_ALONE", 5)
     with EngineRun(spark, PROGRAMS[0]) as run:
         found = run.facts()
         assert run.strategies == {"{r1}": "single-task", "{r2}": "closure"}

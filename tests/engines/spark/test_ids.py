@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.engines.embedded.universe import Kind, Universe
-from corollary.engines.spark.ids import (
+from corollary.engines.spark.terms.ids import (
     CollisionTable,
     Tag,
     id_of,
@@ -62,7 +62,7 @@ def test_ids_of_integers_are_ordered_as_the_integers_are(values: list[int]) -> N
 
 
 def test_ids_are_the_same_in_every_process() -> None:
-    imports = "from tests.engines.spark.constants import BORDERS; from corollary.engines.spark.ids import ids_of"
+    imports = "from tests.engines.spark.constants import BORDERS; from corollary.engines.spark.terms.ids import ids_of"
     script = f"{imports}; print(*ids_of(BORDERS))"
     runs = [
         subprocess.run(
@@ -91,7 +91,7 @@ def test_narrow_hashes_stay_within_their_bits_and_keep_the_kind() -> None:
 
 def test_a_salt_gives_one_constant_another_id_and_leaves_the_rest() -> None:
     values: list[Value] = ["a", "b", 1.5, (1, 2)]
-    from corollary.engines.spark.forms import STRING
+    from corollary.engines.spark.terms.forms import STRING
 
     salted = ids_of(values, CollisionTable({(STRING, "b"): 1}))
     assert (salted == ids_of(values)).tolist() == [True, False, True, True]

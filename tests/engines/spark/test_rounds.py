@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from pyspark.sql import DataFrame, SparkSession
 
 from corollary.diagnostics import ProgramError
-from corollary.engines.spark.growing import Growing
-from corollary.engines.spark.jobs import NodeJob
 from corollary.engines.spark.relations import frame_of_ids
-from corollary.engines.spark.round_settings import round_settings, settings_for_rounds
-from corollary.engines.spark.rounds import Rounds
+from corollary.engines.spark.strategies.growing import Growing
+from corollary.engines.spark.strategies.jobs import NodeJob
+from corollary.engines.spark.strategies.round_settings import round_settings, settings_for_rounds
+from corollary.engines.spark.strategies.rounds import Rounds
 from corollary.program import Constant, Program
 from tests.engines.spark.derived import SETTINGS, Derivation, derived, expected
 from tests.engines.spark.rule_kinds import FACTS, KINDS, RECURSIVE

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.spark.sql import SqlViews
-from corollary.engines.spark.sql_text import Names, NoSql, constant, identifier
+from corollary.engines.spark.algebra.sql import SqlViews
+from corollary.engines.spark.algebra.sql_text import Names, NoSql, constant, identifier
 from corollary.language import parse_program
 from corollary.planning import normalise
 from corollary.program import Iri, Program, Structure, Value

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.forms import value_of_form
-from corollary.engines.spark.ids import CollisionTable, ids_of, is_hashed
-from corollary.engines.spark.task_universe import TERM_FIELDS, TaskUniverse
+from corollary.engines.spark.terms.forms import value_of_form
+from corollary.engines.spark.terms.ids import CollisionTable, ids_of, is_hashed
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.language import print_value
 from corollary.program import Value, canonical, identity
 from tests.engines.spark.constants import BORDERS, constants
@@ -114,7 +114,7 @@ def test_opaque_constants_have_an_identity_and_no_order_until_they_are_revealed(
 
 @given(st.sets(st.text(max_size=6), min_size=2, max_size=20))
 def test_salted_constants_are_met_under_their_own_ids(texts: set[str]) -> None:
-    from corollary.engines.spark.forms import STRING
+    from corollary.engines.spark.terms.forms import STRING
 
     values: list[Value] = sorted(texts)
     table = CollisionTable({(STRING, str(text)): number for number, text in enumerate(values)})

@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary.engines.embedded.constants import encode_constants
-from corollary.engines.spark.forms import value_of_form
-from corollary.engines.spark.ids import CollisionTable, ids_of
-from corollary.engines.spark.task_universe import TaskUniverse
-from corollary.engines.spark.universe import Collisions, SparkUniverse, settled
+from corollary.engines.spark.terms.forms import value_of_form
+from corollary.engines.spark.terms.ids import CollisionTable, ids_of
+from corollary.engines.spark.terms.task_universe import TaskUniverse
+from corollary.engines.spark.terms.universe import Collisions, SparkUniverse, settled
 from corollary.engines.spark.workspace import Workspace
 from corollary.program import Value, canonical, identity
 from tests.engines.spark.constants import BORDERS

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.ids import HASH_BITS
+from corollary.engines.spark.terms.ids import HASH_BITS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from corollary.engines.spark.universe import SparkUniverse
+    from corollary.engines.spark.terms.universe import SparkUniverse
     from corollary.engines.spark.workspace import Workspace
 
 

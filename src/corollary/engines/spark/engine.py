@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, TypeVar
 from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph
 from corollary.engines.embedded.engine import NodeReport
 from corollary.engines.embedded.interrupts import noticing_interrupts
-from corollary.engines.spark.chooser import CLOSURE, DECOMPOSABLE, SINGLE_TASK, choose, shares_a_task
-from corollary.engines.spark.closures import Closure
-from corollary.engines.spark.decomposable import Decomposable
 from corollary.engines.spark.derive_failures import derive_failures
-from corollary.engines.spark.jobs import NodeJob, NodeOutcome, Strategy
-from corollary.engines.spark.plain_rules import constants_of
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame
 from corollary.engines.spark.report import SparkNodeReport, SparkRunReport
-from corollary.engines.spark.rounds import Rounds
-from corollary.engines.spark.single_task import SingleTask
-from corollary.engines.spark.task_inputs import relations_of, rows_of
-from corollary.engines.spark.task_universe import TaskUniverse
-from corollary.engines.spark.universe import settled
+from corollary.engines.spark.strategies.chooser import CLOSURE, DECOMPOSABLE, SINGLE_TASK, choose, shares_a_task
+from corollary.engines.spark.strategies.closures import Closure
+from corollary.engines.spark.strategies.decomposable import Decomposable
+from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome, Strategy
+from corollary.engines.spark.strategies.rounds import Rounds
+from corollary.engines.spark.strategies.single_task import SingleTask
+from corollary.engines.spark.tasks.plain_rules import constants_of
+from corollary.engines.spark.tasks.task_inputs import relations_of, rows_of
+from corollary.engines.spark.terms.task_universe import TaskUniverse
+from corollary.engines.spark.terms.universe import settled
 from corollary.engines.spark.watched import run_watched
 from corollary.planning import normalise_query
 from corollary.program import Constant, Query

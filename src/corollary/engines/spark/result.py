@@ -67,7 +67,7 @@ class SparkResult(Result):
     @cached_property
     def _collected(self) -> tuple[Universe, Codes]:
         """Every row, as the embedded engine has them."""
-        from corollary.engines.spark.task_universe import TaskUniverse
+        from corollary.engines.spark.terms.task_universe import TaskUniverse
 
         known = TaskUniverse()
         parts = [np.empty((0, self._frame.arity), np.uint32)]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
-from corollary.engines.spark.ids import CollisionTable
 from corollary.engines.spark.ingest.columns_task import ReadColumns
 from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.output import Output, StoredOutput
@@ -17,6 +16,7 @@ from corollary.engines.spark.ingest.places import Place
 from corollary.engines.spark.ingest.rejected import SCHEMA, collected
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.ingest.text_task import THIS_FILE
+from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.language.cells import MEANING
 from corollary.sources.delta import UNIT
 from corollary.sources.rejects import LISTED, Rejects

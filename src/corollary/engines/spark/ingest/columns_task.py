@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.ids import NO_COLLISIONS, CollisionTable
 from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.rows import RowMaker
 from corollary.engines.spark.ingest.text_task import THIS_FILE
+from corollary.engines.spark.terms.ids import NO_COLLISIONS, CollisionTable
 from corollary.language.cells import MEANING
 from corollary.sources.rejects import LISTED
 

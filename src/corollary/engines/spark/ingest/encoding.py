@@ -9,9 +9,9 @@ import pyarrow as pa
 from corollary.engines.embedded.columns import encode_table
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.ids import CollisionTable
 from corollary.engines.spark.ingest.rows import RowMaker
-from corollary.engines.spark.task_universe import TaskUniverse
+from corollary.engines.spark.terms.ids import CollisionTable
+from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 LARGEST_UNIVERSE = 512 << 20
 """Bytes after which a task tells the constants that it has seen and forgets them."""

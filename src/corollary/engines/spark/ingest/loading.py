@@ -20,7 +20,7 @@ from corollary.engines.spark.ingest.report import LoadReport
 from corollary.engines.spark.ingest.rows import RowKind, error_of
 from corollary.engines.spark.ingest.sources import Source, source_at, table_source
 from corollary.engines.spark.relations import Frame, union
-from corollary.engines.spark.universe import settled
+from corollary.engines.spark.terms.universe import settled
 from corollary.program import Facts, InputDeclaration
 from corollary.sources.formats import Format, fact_files, format_of
 from corollary.sources.options import ReadOptions
@@ -153,7 +153,7 @@ class Ingest:
             base = Path(span.source.name).parent
         location = declaration.location
         path = location if _ADDRESS.match(location) else base / location
-        options = ReadOptions.of(dict(declaration.options), span)
+        options = ReadOptions.of(dict(declaration.options), span, written=True)
         return declaration.predicate, self._source(declaration.predicate, path, options)
 
     def _source(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> Source:

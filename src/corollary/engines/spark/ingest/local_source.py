@@ -12,11 +12,11 @@ import pyarrow as pa
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
 from corollary.engines.embedded.encoder import Encoder
 from corollary.engines.embedded.relation import Codes
-from corollary.engines.spark.ids import CollisionTable
 from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.output import LocalOutput, Output
 from corollary.engines.spark.ingest.rejected import table_of
 from corollary.engines.spark.ingest.rows import RowMaker
+from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.program import Facts
 from corollary.sources.options import ReadOptions
 from corollary.sources.read import Loaded, read_file

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from corollary.engines.spark.ingest.rows import RowKind, row_fields, spark_schema
 from corollary.engines.spark.relations import Frame, column_names, empty_frame
-from corollary.engines.spark.task_universe import TERM_FIELDS
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

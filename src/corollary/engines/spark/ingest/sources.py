@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from corollary.diagnostics import Span
-from corollary.engines.spark.ids import CollisionTable
 from corollary.engines.spark.ingest.column_source import ColumnSource
 from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.local_source import SmallFile
 from corollary.engines.spark.ingest.output import Output
 from corollary.engines.spark.ingest.places import JDBC, ORC, Place, place_of, unreadable
 from corollary.engines.spark.ingest.text_source import TextSource
+from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.sources.formats import Format
 from corollary.sources.options import DATABASE, ReadOptions
 from corollary.sources.read import check_options

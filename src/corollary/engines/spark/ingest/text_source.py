@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.ids import CollisionTable
 from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.output import Output, StoredOutput
 from corollary.engines.spark.ingest.places import Place
 from corollary.engines.spark.ingest.rejected import collected
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.ingest.text_task import THIS_FILE, ReadText
+from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.sources.formats import Format
 from corollary.sources.options import ReadOptions
 from corollary.sources.read import DataFile, read_data

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.ids import NO_COLLISIONS, CollisionTable
 from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.pieces import Piece, pieces
 from corollary.engines.spark.ingest.rows import RowMaker
+from corollary.engines.spark.terms.ids import NO_COLLISIONS, CollisionTable
 from corollary.sources.formats import Format
 from corollary.sources.options import ReadOptions
 from corollary.sources.read import DataFile, read_data

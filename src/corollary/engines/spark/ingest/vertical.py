@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.ids import id_of
 from corollary.engines.spark.ingest.output import LocalOutput, Output, StoredOutput
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.relations import Frame, id_schema
+from corollary.engines.spark.terms.ids import id_of
 from corollary.program import Iri
 from corollary.sources.vertical import TYPE
 

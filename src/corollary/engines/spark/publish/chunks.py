@@ -15,16 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.embedded.relation import Codes
-from corollary.engines.spark.ids import Ids, is_hashed
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.forms import Batches, distinct_terms, with_forms
+from corollary.engines.spark.terms.ids import Ids, is_hashed
 from corollary.program import Value
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from corollary.engines.spark.context import Context
-    from corollary.engines.spark.task_universe import TaskUniverse
+    from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 AT_ONCE = 50_000
 """Rows that the driver takes in one go: one job instead of one for each partition."""
@@ -46,7 +46,7 @@ class Chunk:
         return known.codes(self.ids.reshape(-1)).reshape(count, arity)
 
     def constants(self) -> Iterator[tuple[Value, ...]]:
-        from corollary.engines.spark.task_universe import TaskUniverse
+        from corollary.engines.spark.terms.task_universe import TaskUniverse
 
         known = TaskUniverse()
         width = self.ids.shape[1]
@@ -85,7 +85,7 @@ def _at_once(context: Context, df: DataFrame, arity: int) -> Chunk:
 def _terms(context: Context, ids: Ids) -> pa.Table:
     from pyspark.sql import functions
 
-    from corollary.engines.spark.task_universe import TERM_FIELDS
+    from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
     universe = context.universe.df.select(*TERM_FIELDS.names)
     if not len(ids):
@@ -113,6 +113,6 @@ class _Packing:
 
 
 def _none() -> pa.Table:
-    from corollary.engines.spark.task_universe import TERM_FIELDS
+    from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
     return TERM_FIELDS.empty_table()

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.ids import is_hashed
+from corollary.engines.spark.terms.ids import is_hashed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from corollary.engines.spark.context import Context
-    from corollary.engines.spark.task_universe import TaskUniverse
+    from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 OfCodes: TypeAlias = Callable[[Universe, list[Codes], pa.RecordBatch], Iterator[pa.RecordBatch]]
@@ -47,7 +47,7 @@ def over_codes(columns: Sequence[str], hashed: Sequence[str], work: OfCodes) -> 
     """A function for `mapInArrow` over rows that `with_forms` made: `columns` become codes, those of `hashed` have forms."""
 
     def run(batches: Batches) -> Batches:
-        from corollary.engines.spark.task_universe import TaskUniverse
+        from corollary.engines.spark.terms.task_universe import TaskUniverse
 
         known = TaskUniverse()
         for batch in batches:
@@ -69,7 +69,7 @@ def teach(known: TaskUniverse, batch: pa.RecordBatch, hashed: Sequence[str]) -> 
 
 def distinct_terms(batch: pa.RecordBatch, name: str) -> pa.Table:
     """The rows of the universe for the hashed constants of a column."""
-    from corollary.engines.spark.task_universe import TERM_FIELDS
+    from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
     ids, first = np.unique(batch.column(name).to_numpy(), return_index=True)
     wanted = is_hashed(ids)

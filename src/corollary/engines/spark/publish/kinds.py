@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.ids import HASHED_CLASSES, Tag
 from corollary.engines.spark.relations import Frame
+from corollary.engines.spark.terms.ids import HASHED_CLASSES, Tag
 
 _INLINE = {Tag.INTEGER: Kind.INTEGER, Tag.DECIMAL: Kind.DECIMAL, Tag.SMALL: Kind.BOOLEAN}
 _CLASSES = len(Tag)  # hashed classes are counted behind the tags

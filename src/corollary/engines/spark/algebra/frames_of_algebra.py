@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from corollary.engines.spark.aggregates import FinishStage, native_aggregates
-from corollary.engines.spark.classes import Classes, ScanClasses
-from corollary.engines.spark.ids import CollisionTable, id_of
-from corollary.engines.spark.profiles import HASHED
+from corollary.engines.spark.algebra.aggregates import FinishStage, native_aggregates
+from corollary.engines.spark.algebra.classes import Classes, ScanClasses
+from corollary.engines.spark.algebra.profiles import HASHED
+from corollary.engines.spark.algebra.values import MINTED, MINTED_SCHEMA, GroupStage, ValueStage, form_columns
 from corollary.engines.spark.relations import column_names
-from corollary.engines.spark.values import MINTED, MINTED_SCHEMA, GroupStage, ValueStage, form_columns
+from corollary.engines.spark.terms.ids import CollisionTable, id_of
 from corollary.planning import Compare, Compute
 from corollary.planning.algebra import (
     Aggregate,

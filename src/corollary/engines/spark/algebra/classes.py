@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from corollary.engines.spark.profiles import ANYTHING, DOUBLES, INTEGERS, NUMBERS, classes_of
+from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, INTEGERS, NUMBERS, classes_of
 from corollary.planning.algebra import (
     Aggregate,
     Algebra,

@@ -12,11 +12,11 @@ import pyarrow as pa
 from corollary.analysis import ModuleKind
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.closure_kernels import closure_pieces, component_pieces
-from corollary.engines.spark.ids import Ids, kinds
-from corollary.engines.spark.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
-from corollary.engines.spark.task_job import RELATION
-from corollary.engines.spark.task_universe import TaskUniverse
+from corollary.engines.spark.tasks.closure_kernels import closure_pieces, component_pieces
+from corollary.engines.spark.tasks.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
+from corollary.engines.spark.tasks.task_job import RELATION
+from corollary.engines.spark.terms.ids import Ids, kinds
+from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 EDGES, OWN, OWN_ENDS = 0, 1, 2
 DOUBLES = "numbers that are different constants may be equal, and its guard compares values"

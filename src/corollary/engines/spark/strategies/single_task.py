@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.jobs import NodeJob, NodeOutcome
-from corollary.engines.spark.plain_rules import without_spans
 from corollary.engines.spark.relations import FrameStore
-from corollary.engines.spark.task_inputs import relations_of, task_input
-from corollary.engines.spark.task_job import Caps, TaskJob, TaskNode
-from corollary.engines.spark.task_outputs import outcomes_of, run_tasks, task_directory
+from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.tasks.plain_rules import without_spans
+from corollary.engines.spark.tasks.task_inputs import relations_of, task_input
+from corollary.engines.spark.tasks.task_job import Caps, TaskJob, TaskNode
+from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks, task_directory
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context

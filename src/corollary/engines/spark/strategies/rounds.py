@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.frames_of_algebra import Translator
-from corollary.engines.spark.growing import Growing, Part, forget_checkpoint
-from corollary.engines.spark.jobs import NodeJob, NodeOutcome
-from corollary.engines.spark.node_evaluation import Evaluation
-from corollary.engines.spark.partition_keys import joined_scans, partition_keys
-from corollary.engines.spark.profiles import DOUBLES
+from corollary.engines.spark.algebra.frames_of_algebra import Translator
+from corollary.engines.spark.algebra.node_evaluation import Evaluation
+from corollary.engines.spark.algebra.partition_keys import joined_scans, partition_keys
+from corollary.engines.spark.algebra.profiles import DOUBLES
+from corollary.engines.spark.algebra.values import failures_explained
 from corollary.engines.spark.relations import Frame, FrameStore, union
-from corollary.engines.spark.round_settings import settings_for_rounds
-from corollary.engines.spark.universe import settled
-from corollary.engines.spark.values import failures_explained
+from corollary.engines.spark.strategies.growing import Growing, Part, forget_checkpoint
+from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.strategies.round_settings import settings_for_rounds
+from corollary.engines.spark.terms.universe import settled
 from corollary.engines.spark.watched import run_watched
 from corollary.planning import AggregateSource, NormalBody, NormalRule, Version, linearise
 from corollary.planning.algebra import Project, Scan, delta_versions

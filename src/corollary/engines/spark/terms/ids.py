@@ -19,9 +19,9 @@ import pyarrow as pa
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Kind, Universe
-from corollary.engines.spark.forms import codes_of_forms, form_table, term_text
-from corollary.engines.spark.id_kernels import ids_of_codes, ids_of_texts, ids_of_words
-from corollary.engines.spark.xxhash import seeds_of
+from corollary.engines.spark.terms.forms import codes_of_forms, form_table, term_text
+from corollary.engines.spark.terms.id_kernels import ids_of_codes, ids_of_texts, ids_of_words
+from corollary.engines.spark.terms.xxhash import seeds_of
 from corollary.program import Value, canonical
 
 Ids: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from corollary.analysis import Module, ModuleKind
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.closure_job import DOUBLES, ClosureJob
-from corollary.engines.spark.components import components_of
-from corollary.engines.spark.ids import HASHED_CLASSES, Tag
-from corollary.engines.spark.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.relations import FrameStore
-from corollary.engines.spark.task_inputs import dealt_input, rows_of
-from corollary.engines.spark.task_outputs import outcomes_of, run_tasks, task_directory
+from corollary.engines.spark.strategies.components import components_of
+from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.tasks.closure_job import DOUBLES, ClosureJob
+from corollary.engines.spark.tasks.task_inputs import dealt_input, rows_of
+from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks, task_directory
+from corollary.engines.spark.terms.ids import HASHED_CLASSES, Tag
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.spark.xxhash import U64, hash_bytes, hash_word
+from corollary.engines.spark.terms.xxhash import U64, hash_bytes, hash_word
 
 # The numbers of `Kind` and `Tag`; numba takes plain numbers only.
 _INTEGER, _BOOLEAN, _STRING, _DECIMAL, _TERM, _OPAQUE = 0, 2, 3, 5, 8, 9

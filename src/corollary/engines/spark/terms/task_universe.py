@@ -17,10 +17,10 @@ import pyarrow as pa
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.term_table import gather
 from corollary.engines.embedded.universe import OPAQUE, Kind, Universe
-from corollary.engines.spark.forms import codes_of_forms, form_table
-from corollary.engines.spark.id_kernels import decimal_texts
-from corollary.engines.spark.id_map import NOT_FOUND, IdMap
-from corollary.engines.spark.ids import (
+from corollary.engines.spark.terms.forms import codes_of_forms, form_table
+from corollary.engines.spark.terms.id_kernels import decimal_texts
+from corollary.engines.spark.terms.id_map import NOT_FOUND, IdMap
+from corollary.engines.spark.terms.ids import (
     NO_COLLISIONS,
     CollisionTable,
     Ids,

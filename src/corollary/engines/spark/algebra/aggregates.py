@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.embedded.relation import Codes
-from corollary.engines.spark.ids import CollisionTable
-from corollary.engines.spark.profiles import INTEGERS
-from corollary.engines.spark.task_universe import TaskUniverse
-from corollary.engines.spark.values import MINTED, minted_column
+from corollary.engines.spark.algebra.profiles import INTEGERS
+from corollary.engines.spark.algebra.values import MINTED, minted_column
+from corollary.engines.spark.terms.ids import CollisionTable
+from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.program import AggregateOperation
 
 if TYPE_CHECKING:

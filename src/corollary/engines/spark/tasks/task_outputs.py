@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.relations import Frame, id_schema
-from corollary.engines.spark.task_files import MANIFEST_SCHEMA, Manifest, NodeRecord, WrittenFile
-from corollary.engines.spark.task_universe import TERM_SCHEMA
+from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.tasks.task_files import MANIFEST_SCHEMA, Manifest, NodeRecord, WrittenFile
+from corollary.engines.spark.terms.task_universe import TERM_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

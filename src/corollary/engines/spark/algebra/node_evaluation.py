@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.frames_of_algebra import Minting, Translator
-from corollary.engines.spark.growing import forget_checkpoint
-from corollary.engines.spark.ids import CollisionTable
-from corollary.engines.spark.jobs import NodeJob
-from corollary.engines.spark.profiles import Profile, profile_of, together
+from corollary.engines.spark.algebra.frames_of_algebra import Minting, Translator
+from corollary.engines.spark.algebra.profiles import Profile, profile_of, together
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame, union
+from corollary.engines.spark.strategies.growing import forget_checkpoint
+from corollary.engines.spark.strategies.jobs import NodeJob
+from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.planning import AggregateSource, NormalRule, Version
 from corollary.planning.algebra import Project, Scan, algebra_of
 from corollary.program import Atom

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.closures import Closure
-from corollary.engines.spark.decomposable import Decomposable
-from corollary.engines.spark.jobs import NodeJob
 from corollary.engines.spark.relations import FrameStore
-from corollary.engines.spark.single_task import SingleTask
-from corollary.engines.spark.task_inputs import rows_of
+from corollary.engines.spark.strategies.closures import Closure
+from corollary.engines.spark.strategies.decomposable import Decomposable
+from corollary.engines.spark.strategies.jobs import NodeJob
+from corollary.engines.spark.strategies.single_task import SingleTask
+from corollary.engines.spark.tasks.task_inputs import rows_of
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.ids import Tag, id_of
-from corollary.engines.spark.jobs import NodeJob
-from corollary.engines.spark.plain_rules import constants_of
 from corollary.engines.spark.relations import Frame, FrameStore, column_names
-from corollary.engines.spark.task_job import FORMS, RELATION, TERMS
-from corollary.engines.spark.valued_columns import valued_columns
+from corollary.engines.spark.strategies.jobs import NodeJob
+from corollary.engines.spark.tasks.plain_rules import constants_of
+from corollary.engines.spark.tasks.task_job import FORMS, RELATION, TERMS
+from corollary.engines.spark.tasks.valued_columns import valued_columns
+from corollary.engines.spark.terms.ids import Tag, id_of
 from corollary.planning import NormalRule
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from corollary.engines.spark.algebra.profiles import ANYTHING, classes_sql
 from corollary.engines.spark.derive_failures import LostRowsError
-from corollary.engines.spark.profiles import ANYTHING, classes_sql
 from corollary.engines.spark.relations import Frame, column_names, empty_frame
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import pyarrow as pa
 
 from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.forms import codes_of_forms
-from corollary.engines.spark.ids import HASH_BITS, CollisionTable, salted_id
-from corollary.engines.spark.task_universe import TERM_FIELDS, TERM_SCHEMA
+from corollary.engines.spark.terms.forms import codes_of_forms
+from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TERM_SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

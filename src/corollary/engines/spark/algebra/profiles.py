@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.ids import HASHED_CLASSES, Tag, id_of
+from corollary.engines.spark.terms.ids import HASHED_CLASSES, Tag, id_of
 from corollary.program import Constant
 
 if TYPE_CHECKING:

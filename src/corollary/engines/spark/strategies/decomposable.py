@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.relations import FrameStore
-from corollary.engines.spark.single_task import task_job
-from corollary.engines.spark.task_inputs import Parts, rows_of, task_input
-from corollary.engines.spark.task_outputs import outcomes_of, run_tasks
+from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.strategies.single_task import task_job
+from corollary.engines.spark.tasks.task_inputs import Parts, rows_of, task_input
+from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context

@@ -20,7 +20,7 @@ from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.tables import kinds_of
 from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.engines.embedded.universe import Kind, Universe
-from corollary.engines.spark.common_texts import (
+from corollary.engines.spark.terms.common_texts import (
     doubles_in_programs,
     iris_in_programs,
     literals_in_programs,

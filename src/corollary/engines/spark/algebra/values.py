@@ -22,8 +22,8 @@ from corollary.engines.embedded.expressions import compute_column, first_error, 
 from corollary.engines.embedded.ordering import NUMBER, Ordering
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.ids import CollisionTable, Ids
-from corollary.engines.spark.task_universe import TERM_FIELDS, TaskUniverse
+from corollary.engines.spark.terms.ids import CollisionTable, Ids
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.language import print_term
 from corollary.planning import Compare, Compute
 from corollary.program import AggregateOperation, Constant, Term, Variable

@@ -19,10 +19,10 @@ from corollary.diagnostics import ProgramError
 from corollary.engines.embedded.evaluation import Evaluation, Report, Store
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.runner import Work
-from corollary.engines.spark.ids import CollisionTable
 from corollary.engines.spark.relations import column_names
-from corollary.engines.spark.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
-from corollary.engines.spark.task_universe import TERM_FIELDS, TaskUniverse
+from corollary.engines.spark.tasks.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
+from corollary.engines.spark.terms.ids import CollisionTable
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.planning import NormalRule
 
 TERMS = -1

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from corollary.engines.spark.sql_text import Names, NoSql, constant, expression, identifier
+from corollary.engines.spark.algebra.sql_text import Names, NoSql, constant, expression, identifier
 from corollary.planning import (
     Absence,
     Access,

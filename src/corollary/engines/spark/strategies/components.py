@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.growing import check_nothing_lost
+from corollary.engines.spark.strategies.growing import check_nothing_lost
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

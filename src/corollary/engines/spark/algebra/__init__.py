@@ -1,0 +1,1 @@
+"""Rule bodies as relational algebra over data frames, and as SQL."""
