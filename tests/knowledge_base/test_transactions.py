@@ -206,3 +206,15 @@ def test_an_answer_stays_what_it_was_when_facts_change() -> None:
     kb.delete("edge", [(number, number + 1) for number in range(3000)])
     assert sorted(paths) == [(1, 2), (1, 3), (2, 3)]
     assert sorted(edges) == [(1, 2), (2, 3)]
+
+
+def test_the_difference_of_a_closure_can_be_read_after_later_changes() -> None:
+    kb = KnowledgeBase("path(X, Z) :- path(X, Y), edge(Y, Z). path(X, Y) :- edge(X, Y).")
+    kb.insert("edge", [(1, 2), (2, 3)])
+    kb.materialise()
+    results = [kb.apply(Change(insert={"edge": [(number, number + 1)]})) for number in range(3, 9)]
+    added = kb.apply(Change(add_rules=("extra: path(X, 0) :- X = 7.",)))
+    kb.apply(Change(remove_rules=("extra",), delete={"edge": [(1, 2), (4, 5)]}))
+    assert [len(result.inserted["path"]) for result in results] == [3, 4, 5, 6, 7, 8]
+    assert sorted(results[0].inserted["path"]) == [(1, 4), (2, 4), (3, 4)]
+    assert sorted(added.inserted["path"]) == [(7, 0)]

@@ -17,7 +17,7 @@ from corollary.engines.embedded.maintenance.closed_predicate import (
     enclosed,
 )
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, distinct
-from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome, Written, by_node
+from corollary.engines.embedded.maintenance.outcome import FactChange, OneSide, Outcome, Written, by_node
 from corollary.engines.embedded.maintenance.recompute import recount
 from corollary.engines.embedded.maintenance.recursive_step import Found, Task, adopt
 from corollary.engines.embedded.maintenance.rule_changes import (
@@ -155,7 +155,8 @@ class Maintainer:
     def _collect(self, outcome: Outcome) -> None:
         for name, closed in self._transaction.closed.items():
             if closed.change is not None:
-                outcome.add(name, closed.change.deleted, closed.change.inserted)
+                change = closed.change
+                outcome.add(name, OneSide(change, change.deleted), OneSide(change, change.inserted))
         for name, maintained in self._transaction.maintained.items():
             if maintained.is_touched and not is_auxiliary(name) and name not in self._transaction.closed:
                 outcome.add(name, *map(Written, maintained.difference()))

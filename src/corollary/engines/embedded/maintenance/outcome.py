@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from corollary.engines.embedded.closures import Difference
 from corollary.engines.embedded.maintenance.transaction import StepReport
 from corollary.engines.embedded.relation import Codes
 
@@ -27,6 +28,19 @@ class Written:
 
     def rows(self) -> Codes:
         return self._rows
+
+
+class OneSide:
+    """What a closure's difference deleted or inserted. A difference must live as long as one of its sides: the closure tells
+    it when to take a copy of what it needs."""
+
+    def __init__(self, difference: Difference, rows: LazyRows) -> None:
+        self._difference = difference
+        self._rows = rows
+        self.count = rows.count
+
+    def rows(self) -> Codes:
+        return self._rows.rows()
 
 
 @dataclass
