@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlparse
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.spark.cluster import is_local
+from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame
 from corollary.engines.spark.shared_files import machines_without, rows_that_arrived
 
@@ -91,7 +92,7 @@ class Workspace:
         except BaseException:
             self.remove(path)
             raise
-        rows = int(counted.get.get("rows", 0))
+        rows = int(seen_by(counted).get("rows", 0))
         written = _local(path) if self._checked is not None else None
         if written is not None and (arrived := rows_that_arrived(written)) != rows:
             self.remove(path)

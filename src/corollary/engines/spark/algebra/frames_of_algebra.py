@@ -15,6 +15,7 @@ from corollary.engines.spark.algebra.aggregates import FinishStage, native_aggre
 from corollary.engines.spark.algebra.classes import Classes, ScanClasses
 from corollary.engines.spark.algebra.profiles import HASHED
 from corollary.engines.spark.algebra.values import MINTED, MINTED_SCHEMA, GroupStage, ValueStage, form_columns
+from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import column_names
 from corollary.engines.spark.terms.ids import CollisionTable, id_of
 from corollary.planning import Compare, Compute
@@ -51,7 +52,7 @@ class Minting:
 
     @property
     def happened(self) -> bool:
-        return bool(self.observation.get.get("batches", 1))
+        return bool(seen_by(self.observation).get("batches", 1))
 
     def terms(self) -> DataFrame:
         """The universe rows of the new constants, with repetitions."""

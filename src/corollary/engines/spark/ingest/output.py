@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corollary.engines.spark.ingest.rows import RowKind, row_fields, spark_schema
+from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame, column_names, empty_frame
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
@@ -75,7 +76,7 @@ class StoredOutput:
             self.discard()
             raise
         self.frame = context.spark.read.schema(schema).parquet(self._path)
-        found = observed.get
+        found = seen_by(observed)
         self.counts = {one: int(found.get(one.name) or 0) for one in RowKind}
         self.counts[RowKind.REJECT] += int(found.get("unlisted") or 0)
         self.open_blocks = int(found.get("open") or 0)

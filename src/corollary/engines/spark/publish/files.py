@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.failures import publishing, telling
 from corollary.engines.spark.publish.forms import Batches, over_codes, with_forms
@@ -90,7 +91,7 @@ def _save_text(rows: Decoded, output: FileOutput, address: str) -> int:
     seen = lines.observe(sizes, functions.sum(functions.octet_length("line") + 1).alias("bytes"))
     # Spark's own writer for text knows how to commit the parts of tasks that ran twice.
     seen.write.option("maxRecordsPerFile", 0).text(address)
-    return int(sizes.get["bytes"] or 0)
+    return int(seen_by(sizes).get("bytes") or 0)
 
 
 def write_remotely(rows: Decoded, output: FileOutput, address: str) -> int:

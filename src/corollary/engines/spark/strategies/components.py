@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.strategies.growing import check_nothing_lost
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _checkpointed(edges: DataFrame, context: Context) -> tuple[DataFrame, tuple[
     observation = Observation()
     written = context.workspace.checkpoint(edges.observe(observation, expr("count(1) AS n")))
     summary = _summary(written)
-    check_nothing_lost(observation.get.get("n", summary[0]), summary[0])
+    check_nothing_lost(seen_by(observation).get("n", summary[0]), summary[0])
     return written, summary
 
 

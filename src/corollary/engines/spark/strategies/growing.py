@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.engines.spark.algebra.profiles import ANYTHING, classes_sql
 from corollary.engines.spark.derive_failures import LostRowsError
+from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame, column_names, empty_frame
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def check_nothing_lost(written: int, read: int | None) -> None:
 
 def observed(observation: Observation, written: DataFrame) -> dict[str, Any]:
     """What a job saw on its way, or the safe side of it where Spark's optimiser removed the observer."""
-    found = observation.get
+    found = seen_by(observation)
     if "n" in found:
         return found
     return {"n": written.count(), **dict.fromkeys(written.columns, ANYTHING)}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import pyarrow as pa
 
 from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.terms.forms import codes_of_forms
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TERM_SCHEMA
@@ -116,7 +117,7 @@ class SparkUniverse:
         collisions = Observation()
         counted = rows.observe(collisions, F.count_if("other").alias("within"))
         written, count = self._workspace.write(counted, "universe")
-        return written, count, int(collisions.get.get("within", 0))
+        return written, count, int(seen_by(collisions).get("within", 0))
 
     def _known_among(self, found: DataFrame, rows: int) -> tuple[int, int]:
         """How many ids the universe has already, and how many of these stand for something else there."""
