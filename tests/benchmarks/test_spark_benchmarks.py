@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-slow = {"cold-start"}  # starts a second Spark
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +42,7 @@ def figures(outcome: Outcome) -> dict[tuple[str, str], float]:
     return {(figure.case, figure.what): figure.value for figure in outcome.figures}
 
 
-EXPERIMENT_CASES = [
-    pytest.param(name, marks=[*on_spark, *([pytest.mark.slow] if name in slow else [])]) for name in EXPERIMENTS
-]
+EXPERIMENT_CASES = [pytest.param(name, marks=[*on_spark, pytest.mark.slow]) for name in EXPERIMENTS]
 
 
 # -- tiny experiments --------------------------------------------------------------------------------------------------

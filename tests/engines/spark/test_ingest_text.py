@@ -58,8 +58,9 @@ FILES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
 
 
 _LARGE = 1 << 27
+_QUICK = ("csv", "csv with line breaks in cells", "json arrays", "nt", "ttl", "empty csv")
 _CASES = [
-    *((case, 16) for case in FILES),
+    *(pytest.param(case, 16, marks=[] if case in _QUICK else [pytest.mark.slow]) for case in FILES),
     ("csv with line breaks in cells", _LARGE),
     ("nt", _LARGE),
     ("json arrays", _LARGE),
