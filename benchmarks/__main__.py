@@ -18,7 +18,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.suite import UnknownName, names, run, select
+from benchmarks.experiments import UnknownName
+from benchmarks.suite import names, run, select
 from benchmarks.table import print_report
 
 MAINTENANCE, SPARK = "maintenance", "spark"

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Any
 
+from benchmarks.experiments import chosen_of, machine
 from benchmarks.measurement import Measurement
 from benchmarks.peers.environment import MISSING, PEERS, PeerRun, problem_of, run_peer, version_of
 from benchmarks.runner import WorkloadFailed, run_workload, seconds_to_start
 from benchmarks.targets import Verdict, geometric_mean, times_souffle, verdicts
 from benchmarks.throughput import TASKS, Result, measure
 from benchmarks.workloads import WORKLOADS, by_name
-from corollary.machine import memory_megabytes, usable_cores
 
 LANGUAGE, START = "language", "start"
-
-
-class UnknownName(ValueError):
-    """No workload has this name; the text is for people."""
 
 
 @dataclass
@@ -52,11 +46,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "python": platform.python_version(),
-            "system": platform.system(),
-            "machine": platform.machine(),
-            "cores": usable_cores(),
-            "memory_mb": memory_megabytes(),
+            **machine(),
             "engine": self.engine,
             "workloads": [one.as_dict() for one in self.measurements.values()],
             "start_seconds": self.start,
@@ -78,10 +68,7 @@ def select(wanted: Sequence[str]) -> list[str]:
     """The names that fit names or patterns such as `tc-*`; without any, all but the large ones."""
     if not wanted:
         return [name for name in names() if name not in by_name() or not by_name()[name].large]
-    for pattern in wanted:
-        if not any(fnmatchcase(name, pattern) for name in names()):
-            raise UnknownName(f"there is no benchmark '{pattern}'; there are {', '.join(names())}")
-    return [name for name in names() if any(fnmatchcase(name, pattern) for pattern in wanted)]
+    return chosen_of(names(), wanted, "benchmark")
 
 
 def run(

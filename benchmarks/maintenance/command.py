@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.experiments import UnknownName
 from benchmarks.maintenance.experiments import EXPERIMENTS
 from benchmarks.maintenance.markdown import write_section
 from benchmarks.maintenance.pictures import write_pictures
@@ -19,7 +20,6 @@ from benchmarks.maintenance.render import as_table
 from benchmarks.maintenance.sheets import Sheet, sheets
 from benchmarks.maintenance.sizes import FULL, QUICK
 from benchmarks.maintenance.suite import Report, run, select
-from benchmarks.suite import UnknownName
 from benchmarks.table import targets_table
 from corollary.backends.backend import STRATEGIES
 

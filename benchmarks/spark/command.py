@@ -13,11 +13,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.experiments import UnknownName
 from benchmarks.spark.experiments import EXPERIMENTS
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import FULL, QUICK
 from benchmarks.spark.suite import Report, run, select
-from benchmarks.suite import UnknownName
 from benchmarks.table import targets_table
 
 _LEAST_WIDTH = 120  # of the tables; a narrower terminal breaks their lines

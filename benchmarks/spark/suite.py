@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks.runner import ROOT
+from benchmarks.experiments import chosen_of, machine, run_in_process
 from benchmarks.spark.experiments import EXPERIMENTS
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import FULL, Sizes
-from benchmarks.suite import UnknownName
 from benchmarks.targets import Verdict
-from corollary.machine import memory_megabytes, usable_cores
 
 _TIME_LIMIT = 7200.0
 
@@ -43,12 +36,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "python": platform.python_version(),
+            **machine(),
             "spark": version("pyspark"),
-            "system": platform.system(),
-            "machine": platform.machine(),
-            "cores": usable_cores(),
-            "memory_mb": memory_megabytes(),
             "load_before": self.load,
             "sizes": self.sizes,
             "experiments": [outcome.as_dict() for outcome in self.outcomes.values()],
@@ -59,10 +48,7 @@ class Report:
 
 def select(wanted: Sequence[str]) -> list[str]:
     """The experiments that fit names or patterns; without any, all."""
-    for pattern in wanted:
-        if not any(fnmatchcase(name, pattern) for name in EXPERIMENTS):
-            raise UnknownName(f"there is no experiment '{pattern}'; there are {', '.join(EXPERIMENTS)}")
-    return [name for name in EXPERIMENTS if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
+    return chosen_of(EXPERIMENTS, wanted)
 
 
 def run(
@@ -87,12 +73,5 @@ def run(
 
 def _run_one(name: str, sizes: Sizes) -> Outcome | str:
     """The outcome, or for people why there is none."""
-    command = [sys.executable, "-m", "benchmarks.spark.child", name, sizes.name]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_TIME_LIMIT)
-    except subprocess.TimeoutExpired:
-        return f"{name} took longer than {_TIME_LIMIT:g} s"
-    if done.returncode:
-        last_lines = "\n".join(done.stderr.strip().splitlines()[-15:])
-        return f"{name} ended with {done.returncode}:\n{last_lines}"
-    return Outcome.of(json.loads(done.stdout.splitlines()[-1]))
+    found = run_in_process("benchmarks.spark.child", name, sizes.name, seconds=_TIME_LIMIT)
+    return found if isinstance(found, str) else Outcome.of(found)

@@ -16,6 +16,7 @@ import pytest
 from benchmarks import rules
 from benchmarks.__main__ import main
 from benchmarks.data import zodiac
+from benchmarks.experiments import UnknownName
 from benchmarks.maintenance import markdown, suite
 from benchmarks.maintenance.experiments import EXPERIMENTS, run_experiment
 from benchmarks.maintenance.pictures import charts, write_pictures
@@ -28,7 +29,6 @@ from benchmarks.maintenance.suite import Report, select
 from benchmarks.maintenance.svg import Chart, Series, draw
 from benchmarks.maintenance.targets import verdicts
 from benchmarks.maintenance.trial import Move, Trial
-from benchmarks.suite import UnknownName
 from benchmarks.workloads import zodiac_counts
 from corollary.transactions import Change
 

@@ -12,9 +12,10 @@ import pytest
 import typer
 
 from benchmarks.__main__ import main
+from benchmarks.experiments import UnknownName
 from benchmarks.figures import SOUFFLE
 from benchmarks.measurement import MEGABYTE, Measurement, best
-from benchmarks.suite import Report, UnknownName, names, select
+from benchmarks.suite import Report, names, select
 from benchmarks.targets import Verdict, geometric_mean, verdicts
 from benchmarks.workloads import by_name
 from corollary.cli.bench import bench

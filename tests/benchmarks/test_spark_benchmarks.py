@@ -12,6 +12,7 @@ from rich.console import Console
 
 from benchmarks.__main__ import main
 from benchmarks.data import INPUTS
+from benchmarks.experiments import UnknownName
 from benchmarks.spark import against_loop, plain_loop, runs, short_rounds, suite
 from benchmarks.spark.command import print_verdicts
 from benchmarks.spark.experiments import EXPERIMENTS, run_experiment
@@ -19,7 +20,6 @@ from benchmarks.spark.inputs import copies, directory_of, rows_directory, tree, 
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import BY_NAME, FULL, TINY
 from benchmarks.spark.suite import Report, select
-from benchmarks.suite import UnknownName
 from corollary import KnowledgeBase
 from corollary.engines.spark import start_session
 from tests.services.postgres import jdbc_driver

@@ -20,6 +20,7 @@ from corollary.engines.embedded.memory import address
 
 _NO_ARRAY = np.empty(0, np.uint32)
 _NO_KEYS = np.empty(0, np.uint64)
+_LEAST_PIECE = 4096
 
 
 class _Keys:
@@ -113,27 +114,32 @@ class ChainIndex:
     def extend(self, rows: np.ndarray[Any, Any], size: int, universe: int) -> None:
         """Takes in the rows from the last indexed one up to `size`."""
         if len(self.following) < size:
-            self.following = _grown(self.following, max(size, len(rows)))
-        new = size - self._indexed
+            self.following = _grown(self.following, max(size, len(rows)), fills=False)
         if self.keys.hashed:
-            self.keys.reserve(self.keys.count + new)
-            self.heads = _grown(self.heads, len(self.keys.keys))
+            self._extend_groups(rows, size)
         else:
             self.heads = _grown(self.heads, universe)
+            if self._indexed < size:
+                _chain_directly(rows, self._columns[0], self._indexed, size, self.heads, self.following)
+                self._indexed = size
         arrays = (self.heads, self.following, self.keys.keys)
         if not all(map(is_, arrays, self._addressed)):
             self._addressed = arrays
             self.fields = np.array([0, address(self.heads), address(self.following), *self.keys.fields()], np.int64)
-        if new <= 0:
-            return
-        if self.keys.hashed:
-            groups = np.empty(new, np.uint32)
-            keys = self.keys
+
+    def _extend_groups(self, rows: np.ndarray[Any, Any], size: int) -> None:
+        """In pieces: most rows bring no new key, and a table with room for all of them would not fit the cache."""
+        keys = self.keys
+        keys.reserve(1)
+        while self._indexed < size:
+            stop = min(size, self._indexed + max(_LEAST_PIECE, keys.count))
+            keys.reserve(keys.count + stop - self._indexed)
+            groups = np.empty(stop - self._indexed, np.uint32)
             keys.count = int(
                 _assign_groups(
                     rows,
                     self._indexed,
-                    size,
+                    stop,
                     self._columns,
                     keys.keys,
                     keys.groups,
@@ -143,21 +149,25 @@ class ChainIndex:
                     groups,
                 )
             )
+            self.heads = _grown(self.heads, keys.count)
             _chain_groups(groups, self._indexed, self.heads, self.following)
-        else:
-            _chain_directly(rows, self._columns[0], self._indexed, size, self.heads, self.following)
-        self._indexed = size
+            self._indexed = stop
 
     @property
     def nbytes(self) -> int:
         return int(self.heads.nbytes + self.following.nbytes + self.keys.keys.nbytes + self.keys.groups.nbytes)
 
 
-def _grown(array: np.ndarray[Any, np.dtype[np.uint32]], wanted: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+def _grown(
+    array: np.ndarray[Any, np.dtype[np.uint32]], wanted: int, *, fills: bool = True
+) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """A longer array; its end is filled with NONE where somebody may read it before it is written."""
     if len(array) >= wanted:
         return array
-    grown = np.full(max(wanted, len(array) * 2), NONE, np.uint32)
+    grown = np.empty(max(wanted, len(array) * 2), np.uint32)
     grown[: len(array)] = array
+    if fills:
+        grown[len(array) :] = NONE
     return grown
 
 
@@ -190,8 +200,13 @@ def _assign_groups(
     rows: Any, start: int, stop: int, columns: Any, keys: Any, groups: Any, shift: Any, mask: Any, count: int, out: Any
 ) -> int:
     """Gives each row the number of its key, new keys get the next numbers; returns how many keys there are."""
+    before, slot = EMPTY, U64(0)
     for row in range(start, stop):
         key = key_of_columns(rows, row, columns)
+        if key == before:  # rows that were derived together often have the same key
+            out[row - start] = groups[slot]
+            continue
+        before = key
         slot = slot_of(key, shift)
         while keys[slot] != EMPTY and keys[slot] != key:
             slot = (slot + U64(1)) & mask

@@ -38,6 +38,7 @@ class Pairs(Protocol):
 _FIRST_CAPACITY = 256
 _AHEAD = 32
 _GROWS_FOURFOLD = 1 << 21
+_PLENTY_OF_ROWS = 1 << 26  # bytes; below that, rows grow fourfold: pages that are never touched cost nothing
 BITMAP_FROM = 50_000  # rows; fewer pairs are better off in a small hash table
 BITMAP_CODE_BITS = 14  # a bitmap of 32 MB at most, of which only the touched pages exist
 _NO_COUNTS = np.empty(0, np.uint32)
@@ -271,9 +272,12 @@ class Relation:
         elif len(self._table) * 7 // 10 < rows or not len(self._table):
             slots = 1 << max(9, (rows * 10 // 7).bit_length())
             if len(self._table) and slots <= _GROWS_FOURFOLD:
-                slots *= 2  # what has grown once will grow again, and every growth hashes all rows anew
-            self._table = np.full(slots, EMPTY, np.uint64)
-            self._hashed = 0
+                slots *= 2  # what has grown once will grow again, and every growth moves all keys
+            known, self._table = self._table, np.full(slots, EMPTY, np.uint64)
+            if self._bits and self._hashed:
+                _move_keys(known, self._table, self.table_shift, self.table_mask)
+            else:
+                self._hashed = 0
         if self._hashed < self.size:
             _hash_rows(
                 self.rows, self._hashed, self.size, self._table, self.table_shift, self.table_mask, U64(self._bits)
@@ -298,7 +302,8 @@ class Relation:
 
     def _grow_rows(self, wanted: int) -> None:
         if wanted > len(self.rows):
-            grown = np.empty((max(wanted, len(self.rows) * 2), self.arity), np.uint32)
+            factor = 4 if self.rows.nbytes < _PLENTY_OF_ROWS else 2
+            grown = np.empty((max(wanted, len(self.rows) * factor), self.arity), np.uint32)
             grown[: self.size] = self.facts
             self.rows = grown
             for owner, counts in self._support.items():
@@ -417,27 +422,31 @@ def _find_or_insert(new: Any, rows: Any, size: int, table: Any, shift: Any, mask
     return size
 
 
+@njit(inline="always")
+def _number_of(wanted: Any, row: int, key: Any, rows: Any, table: Any, shift: Any, mask: Any) -> Any:
+    """The number of a row in a table that holds numbers of rows, or -1."""
+    slot = slot_of(key, shift)
+    tag = (key >> U64(32)) << U64(32)
+    while table[slot] != EMPTY:
+        entry = table[slot]
+        if (entry >> U64(32)) << U64(32) == tag:
+            other = np.int64(entry & U64(0xFFFFFFFF))
+            same = True
+            for column in range(rows.shape[1]):
+                if rows[other, column] != wanted[row, column]:
+                    same = False
+                    break
+            if same:
+                return other
+        slot = (slot + U64(1)) & mask
+    return np.int64(-1)
+
+
 @njit(cache=True, nogil=True)
 def _find(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, places: Any) -> None:
     """The numbers of the rows, or -1; for tables that hold numbers of rows."""
     for row in range(wanted.shape[0]):
-        key = _row_key(wanted, row, U64(0))
-        slot = slot_of(key, shift)
-        tag = (key >> U64(32)) << U64(32)
-        places[row] = -1
-        while table[slot] != EMPTY:
-            entry = table[slot]
-            if (entry >> U64(32)) << U64(32) == tag:
-                other = np.int64(entry & U64(0xFFFFFFFF))
-                same = True
-                for column in range(rows.shape[1]):
-                    if rows[other, column] != wanted[row, column]:
-                        same = False
-                        break
-                if same:
-                    places[row] = other
-                    break
-            slot = (slot + U64(1)) & mask
+        places[row] = _number_of(wanted, row, _row_key(wanted, row, U64(0)), rows, table, shift, mask)
 
 
 @njit(cache=True, nogil=True)
@@ -458,6 +467,18 @@ def _hash_rows(rows: Any, start: int, stop: int, table: Any, shift: Any, mask: A
 
 
 @njit(cache=True, nogil=True)
+def _move_keys(known: Any, table: Any, shift: Any, mask: Any) -> None:
+    """Fills a larger table; slots are high bits of hashes, so that keys come in nearly the order in which they are written."""
+    for old_slot in range(len(known)):
+        key = known[old_slot]
+        if key != EMPTY:
+            slot = slot_of(key, shift)
+            while table[slot] != EMPTY:
+                slot = (slot + U64(1)) & mask
+            table[slot] = key
+
+
+@njit(cache=True, nogil=True)
 def _contains_rows(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, bits: Any) -> Any:
     found = np.zeros(wanted.shape[0], np.bool_)
     slots = U64(table.ctypes.data)
@@ -469,19 +490,5 @@ def _contains_rows(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, bi
         if bits != U64(0):
             found[row] = contains_key(slots, shift, mask, key)
             continue
-        slot = slot_of(key, shift)
-        tag = (key >> U64(32)) << U64(32)
-        while table[slot] != EMPTY:
-            entry = table[slot]
-            if (entry >> U64(32)) << U64(32) == tag:
-                other = np.int64(entry & U64(0xFFFFFFFF))
-                same = True
-                for column in range(rows.shape[1]):
-                    if rows[other, column] != wanted[row, column]:
-                        same = False
-                        break
-                if same:
-                    found[row] = True
-                    break
-            slot = (slot + U64(1)) & mask
+        found[row] = _number_of(wanted, row, key, rows, table, shift, mask) >= 0
     return found

@@ -107,6 +107,9 @@ def join_areas(workers: Sequence[Worker], starts: Sequence[int], rows: Codes) ->
 
 def run_all(workers: Sequence[Worker], *work: Any) -> None:
     """Runs the workers to the end, each in a thread, the first in this one."""
+    if len(workers) == 1:
+        workers[0].run(*work)
+        return
     others = [_pool().submit(worker.run, *work) for worker in workers[1:]]
     try:
         workers[0].run(*work)
