@@ -3,6 +3,9 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+# How long `make test-programs` runs, and where it starts: SEED=1234 MINUTES=60 make test-programs
+MINUTES ?= 5
+SEED ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,11 +14,11 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-cluster bench check clean clean-all
+.PHONY: help install run test test-all test-programs test-cluster bench check clean clean-all
 
 help: ## list the targets
 	@echo "Corollary: a Datalog reasoner. Targets:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## create .venv and install Corollary with every extra into it
 
@@ -25,9 +28,14 @@ run: $(STAMP) ## run the wind farm example through the pipeline on Spark
 test: check ## check, then run the tests except the slow ones
 	$(PYTEST) -m "not slow"
 
-test-all: check ## check, then run all the tests
+test-all: check ## check, then run all the tests, and generated programs for MINUTES=5
 	$(PYTEST) -m "not cluster"
+	$(MAKE) test-programs
 	$(MAKE) test-cluster
+
+# Not by pytest, whose workers keep to themselves what they have tried.
+test-programs: $(STAMP) ## run generated programs with changes, every strategy, for MINUTES=5
+	$(BIN)/python -m tests.engines.embedded.long_run --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Alone: a cluster needs the machine, and a process has one Spark.
 test-cluster: $(STAMP) ## run the tests on a Spark cluster of three processes, some of which are killed
@@ -67,5 +75,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[all]'
 	@echo "== Compiling the kernels of the embedded engine, once (about half a minute)"
 	@$(BIN)/corollary run examples/wind_farm/wind_farm.dl >/dev/null
+	@echo "== Compiling the kernels that follow changes, once (about half a minute)"
+	@$(BIN)/python -m corollary.engines.embedded.warm_up
 	@touch $(STAMP)
 	@echo "== Installed. Try: $(BIN)/corollary doctor"

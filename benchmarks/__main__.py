@@ -2,6 +2,8 @@
 
 `python -m benchmarks maintenance` measures what changes of facts and rules cost (see `benchmarks.maintenance.command`).
 `python -m benchmarks spark` measures the Spark engine (see `benchmarks.spark.command`).
+`python -m benchmarks streams` measures streams of updates (see `benchmarks.streams.command`).
+`python -m benchmarks store` measures knowledge bases in a directory (see `benchmarks.store.command`).
 
 Exits with 1 when a number of answers is wrong or a workload fails. A missed target is shown, and no more: targets are meant
 for one machine that does nothing else.
@@ -22,13 +24,13 @@ from benchmarks.experiments import UnknownName
 from benchmarks.suite import names, run, select
 from benchmarks.table import print_report
 
-MAINTENANCE, SPARK = "maintenance", "spark"
+MAINTENANCE, SPARK, STORE = "maintenance", "spark", "store"
 _LEAST_WIDTH = 180  # of the tables; a narrower terminal breaks their lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] in (MAINTENANCE, SPARK):
+    if arguments and arguments[0] in (MAINTENANCE, SPARK, STORE):
         code: int = import_module(f"benchmarks.{arguments[0]}.command").main(arguments[1:])
         return code
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run the benchmarks.")

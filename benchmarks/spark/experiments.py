@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from benchmarks.spark import against_embedded, against_loop, cold_start, scale, short_rounds, spill, triples
+from benchmarks.spark import (
+    against_embedded,
+    against_loop,
+    cold_start,
+    maintenance,
+    scale,
+    short_rounds,
+    spill,
+    triples,
+)
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import Sizes
 from corollary.engines.spark import start_session
@@ -30,6 +39,7 @@ EXPERIMENTS = {
     "triples": Experiment(triples.run),
     "cold-start": Experiment(cold_start.run),
     "scale": Experiment(scale.run),
+    "maintenance": Experiment(maintenance.run),
     "spill": Experiment(spill.run, spill.HEAP_MEGABYTES),
 }
 

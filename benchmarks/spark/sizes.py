@@ -29,6 +29,8 @@ class Sizes:
     copies: int
     walkers: int
     steps: int
+    maintained_universities: int
+    changed_facts: int
 
     @property
     def is_full(self) -> bool:
@@ -54,6 +56,8 @@ FULL = Sizes(
     copies=4,
     walkers=4_000_000,
     steps=11,
+    maintained_universities=70,
+    changed_facts=1_000,
 )
 QUICK = Sizes(
     name="quick",
@@ -73,6 +77,8 @@ QUICK = Sizes(
     copies=4,
     walkers=200_000,
     steps=5,
+    maintained_universities=1,
+    changed_facts=1_000,
 )
 TINY = Sizes(
     name="tiny",
@@ -92,5 +98,7 @@ TINY = Sizes(
     copies=4,
     walkers=50,
     steps=3,
+    maintained_universities=0,
+    changed_facts=100,
 )
 BY_NAME = {sizes.name: sizes for sizes in (FULL, QUICK, TINY)}

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from corollary.knowledge_base import KnowledgeBase, Limits
     from corollary.program import Iri, Literal
     from corollary.results import Result
+    from corollary.transactions import Change
 
 __version__ = "0.1.0"
 
-__all__ = ["Diagnostic", "Iri", "KnowledgeBase", "Limits", "Literal", "ProgramError", "Result", "__version__"]
+__all__ = ["Change", "Diagnostic", "Iri", "KnowledgeBase", "Limits", "Literal", "ProgramError", "Result", "__version__"]
 
 # Imported on first use: `import corollary` is instant, and nothing is loaded that is not needed.
 _HOMES = {
+    "Change": "corollary.transactions",
     "Diagnostic": "corollary.diagnostics",
     "Iri": "corollary.program",
     "KnowledgeBase": "corollary.knowledge_base",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -21,12 +21,15 @@ from corollary.program import Program, Query
 from corollary.reasoning import RuleEdit, edit_rules
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
+from corollary.store.stored import Stored
 from corollary.transactions import Change, Facts, Transaction, TransactionResult
 
 if TYPE_CHECKING:
     from corollary.backends.backend import Difference
     from corollary.engines.embedded.engine import NodeReport, RunReport
     from corollary.results import Result
+    from corollary.streams import Stream
+    from corollary.streams.async_stream import AsyncStream
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class RuleInfo:
     derived: int
 
 
-class KnowledgeBase:
+class KnowledgeBase(Stored):
     """A program with its facts. Reading derives what is needed first; nothing derived is ever out of date.
 
     >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z).")
@@ -141,21 +144,23 @@ class KnowledgeBase:
         """A `with` block that collects changes of facts and rules, which happen together at its end."""
         return Transaction(lambda changes: self.apply(*changes))
 
-    def apply(self, *changes: Change) -> TransactionResult:
-        """Makes changes together, all or nothing, and tells which visible facts came and went.
+    def apply(self, *written: Change | str | PathLike[str]) -> TransactionResult:
+        """Makes changes together, all or nothing, and tells which visible facts came and went; a path is that of a change file.
 
         An explicit fact that is deleted stays visible while rules derive it; deleting what is not explicit, and inserting what
         is, changes nothing. A mistake, a limit or an interrupt leaves everything as it was.
         """
         with self._lock:
             self.materialise()
+            changes = [one if isinstance(one, Change) else self._read_changes(one) for one in written]
             edit = self._edit(changes)
             inserts = [(self.full_name(name), facts) for change in changes for name, facts in change.insert.items()]
             deletes = [(self.full_name(name), facts) for change in changes for name, facts in change.delete.items()]
             if edit is not None:
                 inserts += [(facts.predicate, facts.rows) for facts in edit.program.facts]
             graph = edit.analysis.graph if edit is not None else None
-            difference = self._backend.apply(deletes, inserts, graph)
+            with self._becoming(edit.analysis if edit is not None else None):
+                difference = self._backend.apply(deletes, inserts, graph)
             if edit is not None:
                 self.analysis = edit.analysis
                 self._declare_arities()
@@ -176,7 +181,47 @@ class KnowledgeBase:
         for predicate in sorted({*difference.inserted, *difference.deleted} & self._subscribers.keys()):
             for callback in list(self._subscribers[predicate]):
                 callback(inserted[predicate], deleted[predicate])
+        for publisher in self._publishers:
+            publisher.follow(inserted, deleted)
         return TransactionResult(inserted, deleted, difference.report)
+
+    def stream(
+        self,
+        source: Any,
+        *,
+        strategy: str = "bf-marking",
+        policy: str = "reject",
+        largest: int = 1_000_000,
+        queue_size: int = 64,
+        follow: bool = False,
+        rejects: str | PathLike[str] | None = None,
+    ) -> Stream:
+        """Follows updates from an iterable, a `queue.Queue` or a file, one result for each; see docs/streams.md.
+
+        >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). edge(1, 2).")
+        >>> for result in kb.stream([Change(insert={"edge": [(2, 3)]}), Change(delete={"edge": [(1, 2)]})]):
+        ...     print(result.number, list(result.inserted["path"]), list(result.deleted["path"]))
+        1 [(2, 3)] []
+        2 [] [(1, 2)]
+        """
+        from corollary.streams import Stream
+        from corollary.streams.sources import source_of
+        from corollary.streams.target import Target
+
+        updates = source_of(source, size=queue_size, follow=follow, prefixes=self.program.prefixes)
+        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
+        return Stream(target, updates, policy, rejects)
+
+    def stream_async(
+        self, source: AsyncIterator[Any], *, strategy: str = "bf-marking", largest: int = 1_000_000,
+        queue_size: int = 64, **options: Any,
+    ) -> AsyncStream:  # fmt: skip
+        """The same for an asynchronous iterator: `async for result in kb.stream_async(updates)`."""
+        from corollary.streams.async_stream import AsyncStream
+        from corollary.streams.target import Target
+
+        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
+        return AsyncStream(target, source, queue_size, **options)
 
     def subscribe(self, predicate: str, callback: Callable[[Result, Result], None]) -> Callable[[], None]:
         """Calls back with the inserted and the deleted facts of a predicate whenever some are; gives a way to stop that.
@@ -274,7 +319,8 @@ class KnowledgeBase:
         """Adds the facts of a file and gives the number of new ones. The ending of its name tells the format.
 
         csv, tsv, facts, parquet, delta, json (JSON lines), nt, nq and ttl; docs/data.md has the rules. `types` declares what the
-        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name. On Spark the path may be a
+        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name. The path may be a database,
+        `postgresql://host/database`, with `table` or `query`, `user` and `password`. On Spark it may be a
         directory, a pattern, an address such as `hdfs://…`, or a database: `jdbc:postgresql://…` with `table` or `query`,
         `user`, `password`, `driver` and `jar`.
         """

@@ -21,7 +21,7 @@ class Change:
     `insert` and `delete` hold rows, Arrow tables or pandas frames by predicate; `add_rules` texts or programs, `remove_rules`
     names or texts of rules.
 
-    >>> from corollary import KnowledgeBase
+    >>> from corollary import Change, KnowledgeBase
     >>> kb = KnowledgeBase("edge(1, 2). path(X, Y) :- edge(X, Y).")
     >>> result = kb.apply(Change(insert={"edge": [(2, 3)]}, delete={"edge": [(1, 2)]}))
     >>> list(result.inserted["path"]), list(result.deleted["path"])

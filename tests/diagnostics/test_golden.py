@@ -6,6 +6,7 @@
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -90,6 +91,78 @@ def read_less_than_was_written() -> None:
         check_nothing_lost(20, 14)
 
 
+def open_what_is_no_store() -> None:
+    KnowledgeBase.open("missing")
+
+
+def create_where_something_is() -> None:
+    KnowledgeBase.create(".", read_source(PROGRAM).text)
+
+
+def stored(act: Callable[[Path], object]) -> None:
+    """Does something in a directory with the three versions of a knowledge base; its name is the same everywhere."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        program = read_source(PROGRAM).text
+        patch.chdir(folder)
+        kb = KnowledgeBase.create("kb", program)
+        kb.insert("edge", [(2, 3)])
+        kb.insert("edge", [(3, 4)])
+        act(Path("kb"))
+
+
+def open_a_damaged_store() -> None:
+    stored(lambda place: ((place / "versions/0000000003.json").write_text("{}"), KnowledgeBase.open(place)))
+
+
+def change_what_somebody_else_has_changed() -> None:
+    stored(lambda place: KnowledgeBase.open(place, version=2).insert("edge", [(7, 8)]))
+
+
+def open_a_store_of_the_future() -> None:
+    def act(place: Path) -> None:
+        (place / "versions/0000000003.json").write_text('{"format": 9, "digest": ""}')
+        KnowledgeBase.open(place)
+
+    stored(act)
+
+
+def open_an_unknown_version() -> None:
+    stored(lambda place: KnowledgeBase.open(place, version=7))
+
+
+def write_to_a_broken_store() -> None:
+    def act(place: Path) -> None:
+        (place / "lock").unlink()
+        (place / "lock").mkdir()
+        KnowledgeBase.open(place).insert("edge", [(7, 8)])
+
+    stored(act)
+
+
+def ask_for_a_history_of_nothing() -> None:
+    KnowledgeBase.from_file(PROGRAM).history()
+
+
+def apply_what_is_no_change_file() -> None:
+    KnowledgeBase.from_file(PROGRAM).apply(PROGRAM)
+
+
+def publish_to_a_file() -> None:
+    KnowledgeBase.from_file(PROGRAM).publish(PROGRAM)
+
+
+def follow(update: object, **options: object) -> Callable[[], None]:
+    def run() -> None:
+        for _ in KnowledgeBase.from_file(PROGRAM, **options).stream([update], policy="fail", largest=3):
+            pass
+
+    return run
+
+
+def follow_a_missing_file() -> None:
+    next(KnowledgeBase.from_file(PROGRAM).stream("missing.jsonl"))
+
+
 # What no program text alone can provoke, or only one that is too large to keep. A new code gets its case in a folder, and
 # a line here where `check` does not find it.
 PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
@@ -109,6 +182,22 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E410": use_a_cluster_without_a_directory,
     "E411": use_a_cluster_where_nobody_is,
     "E412": read_less_than_was_written,
+    "E430": open_what_is_no_store,
+    "E431": create_where_something_is,
+    "E432": open_a_damaged_store,
+    "E433": change_what_somebody_else_has_changed,
+    "E434": open_a_store_of_the_future,
+    "E435": open_an_unknown_version,
+    "E436": write_to_a_broken_store,
+    "E437": ask_for_a_history_of_nothing,
+    "E438": apply_what_is_no_change_file,
+    "E439": publish_to_a_file,
+    "E450": follow('{"insret": {"edge": [[1, 2]]}}'),
+    "E451": follow({"insert": {"egde": [[1, 2]]}}),
+    "E452": follow({"delete": {"edge": [[8, 9]]}}),
+    "E453": follow({"insert": {"edge": [[1, number] for number in range(10)]}}),
+    "E454": follow_a_missing_file,
+    "E455": follow({}, updates=False),
     "W103": check_a_long_line,
 }
 

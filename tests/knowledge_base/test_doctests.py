@@ -12,6 +12,7 @@ MODULES = [
     "corollary.results",
     "corollary.program.python_values",
     "corollary.language.parser",
+    "corollary.store.stored",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 # The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """Facts that were encoded before: rows of codes of this backend's universe."""
+
+    codes: Codes
+
+
 class EmbeddedBackend(Loader):
     """Loads like any loader, into an engine of its own."""
 
@@ -30,6 +38,10 @@ class EmbeddedBackend(Loader):
         self._options = options
         self.listener: Callable[[Difference], object] = lambda difference: None
         self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
+
+    @property
+    def options(self) -> BackendOptions:
+        return self._options
 
     @property
     def stages(self) -> dict[str, float]:
@@ -108,8 +120,23 @@ class EmbeddedBackend(Loader):
 
         found: dict[str, list[Codes]] = {}
         for predicate, rows in facts:
-            found.setdefault(predicate, []).append(self.encoded(predicate, rows))
+            codes = rows.codes if isinstance(rows, Encoded) else self.encoded(predicate, rows)
+            if len(codes):
+                self.check_width(predicate, codes.shape[1])
+            found.setdefault(predicate, []).append(codes)
         return {predicate: np.concatenate(parts) for predicate, parts in found.items() if sum(map(len, parts))}
+
+    def codes_of(self, facts: Sequence[tuple[str, Any]]) -> dict[str, Encoded]:
+        """Facts by predicate, encoded ahead of the change that they are part of."""
+        return {predicate: Encoded(codes) for predicate, codes in self._encoded(facts).items()}
+
+    def first_missing(self, predicate: str, facts: Encoded) -> tuple[Any, ...] | None:
+        """The first of the facts that is not explicit; None where all are."""
+        self.check_width(predicate, facts.codes.shape[1])
+        row = self.engine.first_missing(predicate, facts.codes)
+        if row is None:
+            return None
+        return next(iter(self._result(facts.codes[row : row + 1], None, facts.codes.shape[1])))
 
     def _difference(self, outcome: Outcome) -> Difference:
         from corollary.transactions import MaintenanceReport

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context, SparkSettings
     from corollary.engines.spark.engine import SparkEngine
     from corollary.engines.spark.ingest import Ingest
+    from corollary.engines.spark.maintenance.explicit_changes import Stated
+    from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
+    from corollary.engines.spark.maintenance.maintainer import SparkMaintainer
+    from corollary.engines.spark.maintenance.outcome import Outcome
+    from corollary.engines.spark.maintenance.transaction import Transaction
     from corollary.engines.spark.relations import Frame
     from corollary.results import Result
 
@@ -53,11 +58,18 @@ class SparkBackend:
         self._workspace = workspace
         self._settings = settings
         self._start_seconds = 0.0
+        self._known_maintainer: tuple[RunReport, SparkMaintainer] | None = None
         self.arities: dict[str, int] = {}
         self.defined: set[str] = set()
         self.rejects = Rejects()
         self.listener: Callable[[Difference], object] = lambda difference: None
         self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
+        self.committing: Callable[[Transaction], None] | None = None
+        """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
+
+    @property
+    def options(self) -> BackendOptions:
+        return self._options
 
     # -- starting ----------------------------------------------------------------------------------------------------
 
@@ -81,12 +93,21 @@ class SparkBackend:
         return Context(spark, workspace, SparkUniverse(spark, workspace, settings.hash_bits), settings)
 
     @cached_property
+    def store(self) -> MaintainedStore:
+        """Explicit facts, and what each owner derives: with the universe of the context, all there is to save."""
+        from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
+
+        return MaintainedStore(self.context, self.arities)
+
+    @cached_property
     def engine(self) -> SparkEngine:
         from corollary.engines.spark.engine import SparkEngine
-        from corollary.engines.spark.relations import FrameStore
 
-        store = FrameStore(self.context.spark, self.arities)
-        return SparkEngine(self._graph, self.context, store, discards_errors=self._options.discards_errors)
+        options = self._options
+        return SparkEngine(
+            self._graph, self.context, self.store,
+            discards_errors=options.discards_errors, follows_changes=options.updates,
+        )  # fmt: skip
 
     @cached_property
     def _ingest(self) -> Ingest:
@@ -112,37 +133,49 @@ class SparkBackend:
     # -- facts in ----------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int:
-        return self._loaded(lambda: self._ingest.insert(predicate, facts))
+        return self._loaded(lambda ingest: ingest.insert(predicate, facts))
 
     def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> None:
         stated, declared = list(facts), list(inputs)
         if stated or declared:
-            self._loaded(lambda: self._ingest.insert_program(stated, declared))
+            self._loaded(lambda ingest: ingest.insert_program(stated, declared))
 
     def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> int:
-        return self._loaded(lambda: self._ingest.load_file(predicate, path, options))
+        return self._loaded(lambda ingest: ingest.load_file(predicate, path, options))
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
-        return self._loaded(lambda: self._ingest.load_directory(directory, full_name, header=header))
+        return self._loaded(lambda ingest: ingest.load_directory(directory, full_name, header=header))
 
     def load_triples(self, path: Path) -> int:
-        return self._loaded(lambda: self._ingest.load_triples(path))
+        return self._loaded(lambda ingest: ingest.load_triples(path))
 
     def load_table(self, predicate: str, table: DataFrame | str, columns: Sequence[str] | None) -> int:
         """The rows of a data frame, or of a table that Spark knows by name."""
-        return self._loaded(lambda: self._ingest.load_table(predicate, table, columns))
+        return self._loaded(lambda ingest: ingest.load_table(predicate, table, columns))
 
-    def _loaded(self, load: Callable[[], int]) -> int:
+    def _loaded(self, load: Callable[[Ingest], int]) -> int:
         """Loads facts; after everything was derived that is a change, which somebody may want to hear of."""
         if not self.is_started or not self.engine.is_materialised:
-            return load()
-        before = self._snapshot()
-        count = load()
-        if count:
-            self.engine.forget()
-            self.engine.materialise()
-            self.listener(self._difference(before, time.monotonic(), count, 0))
-        return count
+            return load(self._ingest)
+        staged = self._staged()
+        load(staged)
+        inserts = list(staged.store.explicit.items())
+        difference = self._changed([], inserts, None)
+        self._ingest.include(staged)
+        if difference.inserted:
+            self.listener(difference)
+        return difference.report.explicit_inserted
+
+    def _staged(self) -> Ingest:
+        """Loads facts aside, and knows what is known."""
+        from corollary.engines.spark.ingest import Ingest
+        from corollary.engines.spark.relations import FrameStore
+
+        staged = Ingest(
+            self.context, FrameStore(self.context.spark), base=self._options.base, strict=self._options.strict
+        )
+        staged.arities, staged.defined = dict(self.arities), set(self.defined)
+        return staged
 
     # -- deriving ----------------------------------------------------------------------------------------------------
 
@@ -165,9 +198,23 @@ class SparkBackend:
             self.engine.replace_rules(graph)
 
     def strategy(self, node: HyperNode) -> str:
-        return "recompute"
+        return self._maintainer.strategy(node) if self._options.updates else "recompute"
 
     # -- changes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _maintainer(self) -> SparkMaintainer:
+        """What follows changes; it is made anew when everything was derived anew."""
+        from corollary.engines.spark.maintenance.maintainer import SparkMaintainer
+
+        engine = self.engine
+        if self._known_maintainer is None or self._known_maintainer[0] is not engine.report:
+            made = SparkMaintainer(
+                self.context, self.store, self._graph, engine.run_all, engine.know_constants,
+                strategy=self._options.strategy, discards_errors=self._options.discards_errors,
+            )  # fmt: skip
+            self._known_maintainer = (engine.report, made)
+        return self._known_maintainer[1]
 
     def apply(
         self,
@@ -175,55 +222,40 @@ class SparkBackend:
         inserts: Sequence[tuple[str, Any]],
         graph: RuleGraph | None,
     ) -> Difference:
-        """Changes facts and rules and derives anew; what was visible before is compared with what is now."""
-        started = time.monotonic()
-        before, explicit, old_graph = self._snapshot(), dict(self.engine.store.explicit), self._graph
-        derived = dict(self.engine.store.derived)
-        try:
-            removed = sum(self._remove(predicate, facts) for predicate, facts in deletes)
-            added = sum(self._ingest.insert(predicate, facts) for predicate, facts in inserts)
-            self.engine.replace_rules(graph or old_graph)
-            self._graph = graph or old_graph
-            self.engine.materialise(check=self.new_check())
-        except BaseException:
-            self._graph = old_graph
-            self.engine.replace_rules(old_graph)
-            store = self.engine.store
-            store.explicit, store.derived = explicit, derived
-            self.engine.is_materialised = True
-            raise
-        return self._difference(before, started, added, removed)
+        """Changes facts and rules, and what follows from them; or raises, and nothing has changed."""
+        count = len(deletes)
+        encoded = self._ingest.encoded([*deletes, *inserts])
+        difference = self._changed(encoded[:count], encoded[count:], graph)
+        for predicate, frame in encoded[count:]:
+            self.defined.add(predicate)
+            if frame.rows != 0:
+                self.arities.setdefault(predicate, frame.arity)
+        return difference
 
-    def _remove(self, predicate: str, facts: Any) -> int:
-        store = self.engine.store
-        known = store.explicit.get(predicate)
-        if known is None:
-            return 0
-        gone = self._ingest.encoded(predicate, facts)
-        kept = known.df.join(gone.df, known.columns, "left_anti")
-        frame = self.context.workspace.table(kept, predicate, known.arity)
-        store.explicit[predicate] = frame
-        return (known.counted().rows or 0) - (frame.rows or 0)
+    def _changed(self, deletes: Stated, inserts: Stated, graph: RuleGraph | None) -> Difference:
+        from corollary.engines.spark.maintenance.anew import change_anew
 
-    def _snapshot(self) -> dict[str, Frame]:
-        store = self.engine.store
-        return {predicate: store.visible(predicate) for predicate in store.arities}
+        engine, wanted, check = self.engine, graph or self._graph, self.new_check()
+        if self._options.updates:
+            maintainer = self._maintainer
+            maintainer.committing = self.committing
+            outcome = engine.change(lambda: maintainer.apply(deletes, inserts, graph, check), wanted, check)
+        else:
+            outcome = change_anew(engine, self.store, (deletes, inserts), (self._graph, wanted), check)
+        self._graph = wanted
+        return self._difference(outcome)
 
-    def _difference(self, before: dict[str, Frame], started: float, added: int, removed: int) -> Difference:
+    def _difference(self, outcome: Outcome) -> Difference:
         from corollary.transactions import MaintenanceReport
 
-        after = self._snapshot()
-        inserted = {name: self._missing(frame, before.get(name)) for name, frame in after.items()}
-        deleted = {name: self._missing(frame, after.get(name)) for name, frame in before.items()}
-        report = MaintenanceReport((), time.monotonic() - started, added, removed)
-        return Difference(_some(inserted), _some(deleted), report)
-
-    def _missing(self, frame: Frame, other: Frame | None) -> Result:
-        """The facts of one frame that the other has not."""
-        from corollary.engines.spark.relations import Frame
-
-        df = frame.df if other is None else frame.df.join(other.df, frame.columns, "left_anti")
-        return self._result(Frame(df, frame.arity), None)
+        inserted, deleted = (
+            {name: self._result(rows.frame, None) for name, rows in found.items()}
+            for found in (outcome.inserted, outcome.deleted)
+        )
+        report = MaintenanceReport(
+            tuple(outcome.steps), outcome.seconds, outcome.explicit_inserted, outcome.explicit_deleted
+        )
+        return Difference(inserted, deleted, report)
 
     # -- facts out ---------------------------------------------------------------------------------------------------
 
@@ -261,7 +293,13 @@ class SparkBackend:
         return create_view(self.context, frame, predicate)
 
     def owners(self, predicate: str) -> dict[str, int]:
-        raise ValueError("who supports a fact is known to the embedded engine only")
+        if not self._options.updates:
+            raise ValueError("who supports a fact is known where updates are expected only")
+        if predicate not in self.store.arities:
+            return {}
+        owners = self.store.owners(predicate)
+        counts = {owner: frame.counted().rows or 0 for owner, frame in owners.items()}
+        return {owner: count for owner, count in counts.items() if count}
 
     def write(self, result: Result, path: str, options: Mapping[str, Any]) -> None:
         from corollary.engines.spark.result import SparkResult
@@ -291,7 +329,3 @@ def _unavailable() -> Iterator[None]:
         if not is_of_spark(error):
             raise
         raise ProgramError([Diagnostic(catalogue.SPARK_UNAVAILABLE, explained(error)[1])]) from error
-
-
-def _some(results: dict[str, Result]) -> dict[str, Result]:
-    return {name: result for name, result in results.items() if len(result)}

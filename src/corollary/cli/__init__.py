@@ -14,14 +14,22 @@ import typer
 from corollary import __version__
 from corollary.cli.bench import bench
 from corollary.cli.check import check
+from corollary.cli.compact import compact
+from corollary.cli.diff import diff
 from corollary.cli.doctor import doctor
+from corollary.cli.export import apply, export
 from corollary.cli.fmt import fmt
 from corollary.cli.graph import graph
+from corollary.cli.init import init
+from corollary.cli.log import log
 from corollary.cli.output import ExitCode, exit_code_of, print_diagnostics
 from corollary.cli.query import query
 from corollary.cli.repl import repl
 from corollary.cli.rules import rules
 from corollary.cli.run import run
+from corollary.cli.stream import stream
+from corollary.cli.update import update
+from corollary.cli.verify import verify
 from corollary.diagnostics import ProgramError
 
 app = typer.Typer(
@@ -60,8 +68,10 @@ def _answering(command: Callable[..., None]) -> Callable[..., None]:
     return run_command
 
 
-for command in (run, query, repl, rules, check, graph, fmt, bench, doctor):
+for command in (run, query, repl, stream, rules, check, graph, fmt, bench, doctor):
     app.command()(_answering(command))
+for care in (init, update, log, diff, export, apply, compact, verify):
+    app.command(rich_help_panel="Knowledge bases in a directory")(_answering(care))
 
 
 def _version(wanted: bool) -> None:
@@ -81,9 +91,9 @@ def _options(
 
 def main() -> None:
     """Runs a command. Whatever goes wrong is a message and an exit code, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):
+            output.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
     try:
         app(["--explain=plans" if argument == "--explain" else argument for argument in sys.argv[1:]])
     except Exception as error:

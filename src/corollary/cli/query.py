@@ -21,11 +21,17 @@ from corollary.cli.options import (
 )
 from corollary.cli.output import print_diagnostics, read_sources
 from corollary.cli.run import derive
-from corollary.knowledge_base import Limits
+from corollary.cli.stores import VersionOption, open_store
+from corollary.knowledge_base import KnowledgeBase, Limits
 
 
 def query(
-    file: Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program file; - is the standard input.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROGRAM", help="A program file, or the directory of a knowledge base; - is the standard input."
+        ),
+    ],
     text: Annotated[str, typer.Argument(metavar="QUERY", help="A query such as 'path(1, X), not seen(X)'.")],
     facts: Facts = None,
     facts_header: FactsHeader = False,
@@ -35,10 +41,14 @@ def query(
     limit_facts: LimitFacts = None,
     strict: Strict = False,
     rejects: RejectsFile = None,
+    version: VersionOption = None,
 ) -> None:
-    """Answer one query about a program and its data."""
+    """Answer one query about a program and its data, or about a knowledge base that `corollary init` has made."""
     data = Data(facts, facts_header, rdf or (), strict, rejects)
-    kb = open_knowledge_base(read_sources([file]), data, Limits(limit_time, limit_facts), updates=False)
+    if file.is_dir():
+        kb = _stored(file, version, data)
+    else:
+        kb = open_knowledge_base(read_sources([file]), data, Limits(limit_time, limit_facts), updates=False)
     asked = kb.parse_query(text)
     print_diagnostics(kb.unknown_predicates(asked))
     derive(kb)
@@ -46,3 +56,9 @@ def query(
         print_json_answers(kb, asked)
     else:
         print_answers(kb, asked, echo=False)
+
+
+def _stored(path: Path, version: int | None, data: Data) -> KnowledgeBase:
+    if data != Data():
+        raise typer.BadParameter("a knowledge base in a directory has its facts; `corollary update` changes them")
+    return open_store(path, version)

@@ -89,6 +89,26 @@ UNUSABLE_WORKSPACE = _kind("E410", "a directory for Spark's tables and checkpoin
 SPARK_UNAVAILABLE = _kind("E411", "Spark, or a cluster of it, that does not start")
 FAILED_STAGE = _kind("E412", "a stage on Spark that failed")
 
+# Knowledge bases in a directory
+NO_STORE = _kind("E430", "a directory that holds no knowledge base")
+PLACE_TAKEN = _kind("E431", "a place for a new knowledge base where something is already")
+DAMAGED_STORE = _kind("E432", "a file of a knowledge base that is damaged or missing")
+STORE_CONFLICT = _kind("E433", "a knowledge base that somebody else has changed in the meantime")
+OTHER_FORMAT = _kind("E434", "a knowledge base in a format that this version does not know")
+UNKNOWN_VERSION = _kind("E435", "a version that a knowledge base does not have")
+UNWRITABLE_STORE = _kind("E436", "a knowledge base that cannot be written")
+NOT_STORED = _kind("E437", "something that only a knowledge base in a directory can do")
+BAD_CHANGE_FILE = _kind("E438", "a change file that cannot be read or applied")
+NOT_PUBLISHED = _kind("E439", "results that cannot be published")
+
+# Streams of updates
+MALFORMED_UPDATE = _kind("E450", "an update of a stream that cannot be read")
+UNKNOWN_IN_UPDATE = _kind("E451", "an update about a predicate that nothing mentions")
+ABSENT_FACT = _kind("E452", "an update that deletes a fact which is not there")
+UPDATE_TOO_LARGE = _kind("E453", "an update with more facts than the limit")
+UNREADABLE_STREAM = _kind("E454", "a stream of updates that cannot be read on")
+NOT_STREAMED = _kind("E455", "a knowledge base that cannot follow a stream")
+
 # Doubts
 EMPTY_PROGRAM = _kind("W101", "a program without a single clause")
 ODD_ARROW = _kind("W102", "':=' read as ':-'")

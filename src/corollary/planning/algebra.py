@@ -153,10 +153,15 @@ Algebra: TypeAlias = Unit | Scan | Select | Project | Join | AntiJoin | Filter |
 
 
 def algebra_of(
-    rule: NormalRule, statistics: Statistics | None = None, versions: tuple[Version, ...] | None = None
+    rule: NormalRule,
+    statistics: Statistics | None = None,
+    versions: tuple[Version, ...] | None = None,
+    *,
+    keep_all: bool = False,
 ) -> Project:
-    """The heads of a rule as relational algebra; rows may repeat."""
-    return _translate(plan_rule(rule, statistics or NoStatistics(), versions), statistics or NoStatistics(), prune=True)
+    """The heads of a rule as relational algebra; rows may repeat, with `keep_all` as often as the rule has instances."""
+    known = statistics or NoStatistics()
+    return _translate(plan_rule(rule, known, versions, keep_all=keep_all), known, prune=True)
 
 
 def delta_versions(rule: NormalRule, delta: int | None, growing: Iterable[str]) -> tuple[Version, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2s
 
 from corollary.analysis import Module
@@ -25,6 +26,10 @@ class RuleStep:
     rules: tuple[NormalRule, ...]
     recursive: bool = False
     modules: tuple[Module, ...] = ()
+
+    def __hash__(self) -> int:
+        """Steps are told apart by their owners; hashing whole rules takes longer than many a change."""
+        return hash(self.owner)
 
     @property
     def heads(self) -> dict[str, int]:
@@ -71,9 +76,7 @@ def predicates_of(rules: Iterable[NormalRule]) -> set[str]:
 
 class _Auxiliary:
     def __init__(self, rule: NormalRule) -> None:
-        self._rule = rule.name
-        # Another rule may come under the name of one that went: its auxiliary facts are others.
-        self._digest = blake2s(repr(rule).encode(), digest_size=8).hexdigest()
+        self._rule = rule
         self._count = 0
         self.steps: list[Step] = []
 
@@ -83,9 +86,14 @@ class _Auxiliary:
         negated = [self._negation(atom, known) for atom in body.negated]
         return NormalBody(tuple(sources), tuple(negated), body.computes, body.compares)
 
+    @cached_property
+    def _digest(self) -> str:
+        """Another rule may come under the name of one that went: its auxiliary facts are others."""
+        return blake2s(repr(self._rule).encode(), digest_size=8).hexdigest()
+
     def _name(self, what: str) -> str:
         self._count += 1
-        return f"\0{self._rule} {what} {self._count}\0{self._digest}"
+        return f"\0{self._rule.name} {what} {self._count}\0{self._digest}"
 
     def _aggregation(self, source: AggregateSource) -> Atom:
         names = source.body.variables

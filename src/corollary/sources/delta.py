@@ -102,6 +102,11 @@ def commit(path: Path, schema: pa.Schema, files: Sequence[Path], mode: str) -> N
         raise _unwritable(f"cannot commit to {path}: {error}") from None
 
 
+def has_columns(table: DeltaTable, schema: pa.Schema) -> bool:
+    """Whether a table has just these columns, with the same meanings."""
+    return _columns(table) == _fields(schema)
+
+
 def _check(path: Path, schema: pa.Schema, mode: str) -> None:
     _needs_deltalake()
     table = _existing(path)

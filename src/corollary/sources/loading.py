@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program import Facts, InputDeclaration
-from corollary.sources.formats import Format, fact_files, format_of
+from corollary.sources.formats import format_of
+from corollary.sources.named_files import files_of_directory, place_of_input
 from corollary.sources.options import ReadOptions
 from corollary.sources.read import Loaded, read_file
 from corollary.sources.rejects import Rejects
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.relation import Codes
 
+_DATABASES = ("postgresql://", "postgres://")
 _LARGE = 1 << 23  # bytes of a table from which on its memory is given back at once
 
 
@@ -59,6 +61,12 @@ class Loader:
         except ValueError as error:
             raise _bad_rows(f"facts of '{predicate}': {error}") from None
 
+    def check_width(self, predicate: str, width: int) -> None:
+        """Facts of that many arguments fit what is known of the predicate."""
+        known = self.arities.get(predicate, width)
+        if width != known:
+            raise _bad_rows(f"facts of '{predicate}': there are {width} columns, expected {known}")
+
     def insert_written(self, facts: Facts) -> int:
         """Facts of a program's text."""
         return self._insert(facts.predicate, self._encoder.rows(facts.rows, facts.arity))
@@ -73,6 +81,8 @@ class Loader:
     # -- from files --------------------------------------------------------------------------------------------------
 
     def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> int:
+        if str(path).startswith(_DATABASES):
+            return self._load_table_of_database(predicate, str(path), options)
         path = Path(path)
         loaded = self._accepted(read_file(path, options, self.arities.get(predicate)))
         self.defined.add(predicate)
@@ -89,29 +99,30 @@ class Loader:
             _release_texts()
         return self._insert(predicate, codes)
 
+    def _load_table_of_database(self, predicate: str, address: str, options: ReadOptions) -> int:
+        """Rows of PostgreSQL; those with a null are left out, as no constant stands for one."""
+        from corollary.sources.parquet import without_nulls
+        from corollary.sources.postgres import read_rows, shown
+        from corollary.sources.read import DataFile
+
+        table = read_rows(address, options)
+        name = options.table or shown(address)
+        loaded = self._accepted(without_nulls(DataFile(Path(name), options), table))
+        self.defined.add(predicate)
+        self._check_width(predicate, loaded.table.num_columns, name, options)
+        return self._insert(predicate, self._encoder.table(loaded.table))
+
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
         """The facts of all data files of a directory, whose names are those of the predicates."""
-        try:
-            files = list(fact_files(directory))
-        except OSError as error:
-            message = f"cannot read {directory}: {error.strerror}"
-            raise ProgramError([Diagnostic(catalogue.UNREADABLE_DATA, message)]) from None
-        count = 0
-        for predicate, path in files:
-            if path.suffix.lower() == ".json" and full_name(predicate) not in self.arities:
-                continue  # most .json files hold something else: only those of predicates that are known are facts
-            is_text = format_of(path) in (Format.CSV, Format.TSV)
-            count += self.load_file(full_name(predicate), path, ReadOptions(header=header and is_text))
+        files = files_of_directory(directory, full_name, self.arities, header=header)
+        count = sum(self.load_file(*file) for file in files)
         if count:
             _release_texts()
         return count
 
     def load_declared(self, declaration: InputDeclaration) -> None:
         """The file of an `@input`, which is looked up beside the file that says so."""
-        base, span = self._base, declaration.span
-        if span is not None and Path(span.source.name).is_file():
-            base = Path(span.source.name).parent
-        options = ReadOptions.of(dict(declaration.options), span, written=True)
+        base, options = place_of_input(declaration, self._base)
         self.load_file(declaration.predicate, base / declaration.location, options)
 
     def load_triples(self, path: Path) -> int:

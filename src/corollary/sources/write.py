@@ -37,15 +37,22 @@ def write_result(
         write_table(result.to_arrow(), target, mode=mode or "overwrite")
         return
     with replacing(target) as temporary:
-        if chosen is Format.PARQUET:
-            import pyarrow.parquet as parquet
+        write_rows(result, temporary, chosen, target=target, header=header, predicate=predicate)
 
-            parquet.write_table(result.to_arrow(), temporary)
-            return
-        lines = Lines(chosen, result.variables, target=target, predicate=predicate, header=header)
-        with open(temporary, "wb") as file:
-            for piece in lines.pieces(*result.codes):
-                file.write(piece)
+
+def write_rows(
+    result: Result, path: Path, form: Format, *, target: Path, header: bool = False, predicate: str | None = None
+) -> None:
+    """Writes a file that will take the place of `target`."""
+    if form is Format.PARQUET:
+        import pyarrow.parquet as parquet
+
+        parquet.write_table(result.to_arrow(), path)
+        return
+    lines = Lines(form, result.variables, target=target, predicate=predicate, header=header)
+    with open(path, "wb") as file:
+        for piece in lines.pieces(*result.codes):
+            file.write(piece)
 
 
 def writable_format(target: Path, form: str | None) -> Format:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary.backends.backend import STRATEGIES
+from tests.engines.embedded import long_run
 from tests.engines.embedded.scenarios import follow
-from tests.generator import EVERYTHING, INTEGERS, POSITIVE, PURE, Profile, Scenario, scenarios
+from tests.generator import EVERYTHING, INTEGERS, POSITIVE, PURE, Scenario, scenarios
 
 # Two thousand programs, each with one strategy; small ones find what large ones do, in less time.
 SMALL = {"max_facts": 8, "max_groups": 3, "max_changes": 3}
@@ -41,25 +39,17 @@ def test_pure_rules_follow_every_change_without_closures(scenario: Scenario, str
     follow(scenario, strategy, without=["closures"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("profile", [EVERYTHING, POSITIVE, PURE], ids=["everything", "positive", "pure"])
-def test_all_strategies_follow_long_scripts(profile: Profile) -> None:
-    """For `COROLLARY_SECONDS` seconds; says how many programs it tried, and from which seed on."""
-    until = time.monotonic() + float(os.environ.get("COROLLARY_SECONDS", "60"))
-    first = int(os.environ.get("COROLLARY_SEED", str(time.time_ns() % 1_000_000)))
-    tried = 0
+def test_a_long_run_says_what_it_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    """`make test-programs` runs it for minutes."""
+    assert long_run.main(["--minutes", "0", "--seed", "3"]) == 0
+    assert "25 programs" in capsys.readouterr().out.splitlines()[-1]
 
-    @settings(max_examples=50, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
-    @given(scenarios(profile))
-    def some(scenario: Scenario) -> None:
-        nonlocal tried
-        tried += 1
-        for strategy in STRATEGIES:
-            follow(scenario, strategy)
 
-    number = first
-    while time.monotonic() < until:
-        print(f"seed {number}: {tried} programs so far")
-        seed(number)(some)()
-        number += 1
-    print(f"tried {tried} programs with every strategy, seeds {first} to {number - 1}")
+def test_a_long_run_that_fails_says_where(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(scenario: Scenario, strategy: str) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(long_run, "follow", fail)
+    with pytest.raises(AssertionError):
+        long_run.main(["--minutes", "0", "--seed", "4"])
+    assert "make test-programs SEED=4" in capsys.readouterr().err

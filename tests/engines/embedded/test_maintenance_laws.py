@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
 from corollary.backends.backend import STRATEGIES
-from corollary.program import Clause, Program
-from tests.engines.embedded.scenarios import apply, difference, minus, owner_name, support, visible
+from corollary.engines.embedded.evaluation import OPTIMISATIONS
+from corollary.program import Clause, Program, Variable
+from corollary.program.rewrite import rename_element, rewrite_atom
+from tests.engines.embedded.scenarios import apply, difference, follow, minus, owner_name, support, visible
 from tests.generator import EVERYTHING, INTEGERS, Change, Scenario, apply_change, facts_of, program_of, scenarios
 
 LOGIC = INTEGERS.but(comparisons=False, arithmetic=False)  # which equality gives a value does depend on the order
@@ -31,7 +36,7 @@ def net_change(before: Program, after: Program) -> Change:
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
 def test_one_batch_is_the_same_changes_step_by_step(scenario: Scenario, strategy: str) -> None:
     first, *_, last = scenario.programs()
@@ -45,7 +50,7 @@ def test_one_batch_is_the_same_changes_step_by_step(scenario: Scenario, strategy
     assert difference(result) == (minus(after, before), minus(before, after))
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
 def test_a_change_that_is_undone_leaves_no_trace(scenario: Scenario, strategy: str) -> None:
     kb = KnowledgeBase(scenario.program, strategy=strategy)
@@ -84,3 +89,38 @@ def test_the_order_of_rules_and_bodies_does_not_matter(scenario: Scenario, strat
             ),
         )
         assert visible(one) == visible(two)
+
+
+@settings(max_examples=100)
+@given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
+def test_the_names_of_variables_do_not_matter(scenario: Scenario, strategy: str) -> None:
+    def by(variable: Variable) -> Variable:
+        return Variable(f"Z{variable.name[::-1]}")  # in another order than before, too
+
+    def renamed(clauses: Iterable[Clause]) -> tuple[Clause, ...]:
+        return tuple(
+            Clause(
+                tuple(rewrite_atom(head, by) for head in clause.heads),
+                tuple(rename_element(element, by) for element in clause.body),
+                clause.name,
+            )
+            for clause in clauses
+        )
+
+    program = scenario.program
+    other = program_of(facts_of(program).values(), renamed(program.of_type(Clause)))
+    one, two = KnowledgeBase(program, strategy=strategy), KnowledgeBase(other, strategy=strategy)
+    for change in scenario.changes:
+        apply(one, change)
+        apply(two, replace(change, add_rules=renamed(change.add_rules)))
+        assert visible(one) == visible(two)
+
+
+@settings(max_examples=150)
+@given(
+    scenarios(EVERYTHING.but(**SMALL)),
+    st.sampled_from(STRATEGIES),
+    st.sets(st.sampled_from(sorted(OPTIMISATIONS)), min_size=1),
+)
+def test_optimisations_can_be_left_out(scenario: Scenario, strategy: str, without: set[str]) -> None:
+    follow(scenario, strategy, without)

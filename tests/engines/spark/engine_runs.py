@@ -60,43 +60,45 @@ class EngineRun:
         """The visible facts of every predicate that has some; all of them in one job."""
         self.engine.materialise()
         names = [name for name in self.engine.predicates() if self.store.frames(name)]
-        return self._decoded({name: self.store.visible(name) for name in names})
+        return decoded(self.context, {name: self.store.visible(name) for name in names})
 
     def answers(self, query: Query) -> set[Fact]:
-        return self._decoded({"answer": self.engine.answers(query)}).get("answer", set())
+        return decoded(self.context, {"answer": self.engine.answers(query)}).get("answer", set())
 
     @property
     def strategies(self) -> dict[str, str]:
         """How each hyper-node ran."""
         return {str(report.node): report.strategy for report in self.engine.report.nodes}
 
-    def _decoded(self, frames: dict[str, Frame]) -> dict[str, set[Fact]]:
-        if not frames:
-            return {}
-        width = max(max(1, frame.arity) for frame in frames.values())
-        tables = [
-            frame.df.selectExpr(
-                f"{number} AS n",
-                *(f"c{k}" if k < max(1, frame.arity) else f"CAST(NULL AS LONG) AS c{k}" for k in range(width)),
-            )
-            for number, frame in enumerate(frames.values())
-        ]
-        union = tables[0]
-        for table in tables[1:]:
-            union = union.union(table)
-        table: pa.Table = union.toArrow()
-        task = TaskUniverse(self.context.universe.collisions)
-        task.learn(self.context.universe.df.toArrow())
-        found: dict[str, set[Fact]] = {}
-        numbers = table.column("n").to_numpy()
-        for number, (name, frame) in enumerate(frames.items()):
-            chosen = table.filter(pa.array(numbers == number))
-            assert frame.rows in (None, chosen.num_rows), f"{name}: {frame.rows} rows were promised"
-            rows = list(_rows(task, chosen, frame.arity))
-            assert len(rows) == len(set(rows)), f"{name} has duplicates"
-            if rows:
-                found[name] = set(rows)
-        return found
+
+def decoded(context: Context, frames: dict[str, Frame]) -> dict[str, set[Fact]]:
+    """The facts of frames as the oracle has them, all of them in one job."""
+    if not frames:
+        return {}
+    width = max(max(1, frame.arity) for frame in frames.values())
+    tables = [
+        frame.df.selectExpr(
+            f"{number} AS n",
+            *(f"c{k}" if k < max(1, frame.arity) else f"CAST(NULL AS LONG) AS c{k}" for k in range(width)),
+        )
+        for number, frame in enumerate(frames.values())
+    ]
+    union = tables[0]
+    for table in tables[1:]:
+        union = union.union(table)
+    table: pa.Table = union.toArrow()
+    task = TaskUniverse(context.universe.collisions)
+    task.learn(context.universe.df.toArrow())
+    found: dict[str, set[Fact]] = {}
+    numbers = table.column("n").to_numpy()
+    for number, (name, frame) in enumerate(frames.items()):
+        chosen = table.filter(pa.array(numbers == number))
+        assert frame.rows in (None, chosen.num_rows), f"{name}: {frame.rows} rows were promised"
+        rows = list(_rows(task, chosen, frame.arity))
+        assert len(rows) == len(set(rows)), f"{name} has duplicates"
+        if rows:
+            found[name] = set(rows)
+    return found
 
 
 def _rows(task: TaskUniverse, table: pa.Table, arity: int) -> Iterable[Fact]:

@@ -15,10 +15,10 @@ def together(programs: Sequence[Program]) -> Program:
     statements: list[Clause | Facts] = []
     for number, program in enumerate(programs):
         for facts in program.facts:
-            statements.append(replace(facts, predicate=_name(number, facts.predicate)))
+            statements.append(replace(facts, predicate=name_in(number, facts.predicate)))
         for rule in program.rules:
             body = tuple(_element(number, element) for element in rule.body)
-            statements.append(Clause((_atom(number, rule.head),), body, f"{number} {rule.name}"))
+            statements.append(Clause((_atom(number, rule.head),), body, rule_in(number, rule.name)))
         for place, query in enumerate(program.queries):
             statements.append(_query(number, place, query))
     return Program.of(statements)
@@ -26,7 +26,7 @@ def together(programs: Sequence[Program]) -> Program:
 
 def facts_of(number: int, found: dict[str, set[Fact]]) -> dict[str, set[Fact]]:
     """What belongs to one of the programs, under its own names."""
-    prefix = _name(number, "")
+    prefix = name_in(number, "")
     return {name.removeprefix(prefix): rows for name, rows in found.items() if name.startswith(prefix)}
 
 
@@ -47,12 +47,16 @@ def _answer(number: int, place: int) -> str:
     return f"answer {number} {place}"
 
 
-def _name(number: int, predicate: str) -> str:
+def rule_in(number: int, name: str) -> str:
+    return f"{number} {name}"
+
+
+def name_in(number: int, predicate: str) -> str:
     return f"program {number}: {predicate}"
 
 
 def _atom(number: int, atom: Atom) -> Atom:
-    return replace(atom, predicate=_name(number, atom.predicate))
+    return replace(atom, predicate=name_in(number, atom.predicate))
 
 
 def _element(number: int, element: BodyElement) -> BodyElement:

@@ -23,7 +23,12 @@ class Encoder:
         self._universe = universe
 
     def facts(self, facts: Any, arity: int | None) -> Codes:
-        """Facts of any kind that have `arity` columns, if that is known."""
+        """Facts of any kind that have `arity` columns, if that is known. What has `codes_in` encodes itself."""
+        if hasattr(facts, "codes_in"):
+            codes: Codes = facts.codes_in(self._universe)
+            if arity is not None and codes.shape[1] != arity:
+                raise ValueError(f"there are {codes.shape[1]} columns, expected {arity}")
+            return codes
         if isinstance(facts, np.ndarray) and facts.ndim == 2:
             facts = pa.table({f"a{place}": facts[:, place] for place in range(facts.shape[1])})
         table = _as_table(facts)

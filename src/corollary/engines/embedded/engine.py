@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,19 +13,21 @@ from corollary.engines.embedded.evaluation import Evaluation, PlanReport, Report
 from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.maintenance.anew import changed_explicit, compare
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
-from corollary.engines.embedded.maintenance.first import evaluate_node
+from corollary.engines.embedded.maintenance.first import evaluate_auxiliary, evaluate_node
+from corollary.engines.embedded.maintenance.journal import SupportChange, supports_of, supports_of_closure
 from corollary.engines.embedded.maintenance.maintainer import Maintainer
 from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome
 from corollary.engines.embedded.maintenance.queries import answer, can_answer
 from corollary.engines.embedded.maintenance.rule_changes import orders_texts
-from corollary.engines.embedded.maintenance.strategies import strategy_of
+from corollary.engines.embedded.maintenance.strategies import Strategy, strategy_of
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
-from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.relation import Codes, Counts, Relation
 from corollary.engines.embedded.runner import Work
 from corollary.engines.embedded.threads import CORES
 from corollary.engines.embedded.universe import Universe
 from corollary.language import print_rule
 from corollary.planning import explain_plan, normalise, normalise_query
+from corollary.planning.steps import RuleStep, Step, is_auxiliary
 from corollary.program import Comparison, Query, Rule
 
 
@@ -104,9 +106,14 @@ class EmbeddedEngine:
         self._strategy = strategy_of(strategy)
         keeps_closures = self._strategy.follows_closures and "closures" not in without
         self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
+        self._is_restored = False
+        self._stream: Strategy | None = None
+        self._is_streaming = False
         self.report = RunReport()
         self.listener: Callable[[Outcome], object] = lambda outcome: None
         self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
+        self.committing: Callable[[], None] | None = None
+        """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
 
     @property
     def universe(self) -> Universe:
@@ -121,7 +128,7 @@ class EmbeddedEngine:
 
     def insert(self, predicate: str, rows: Codes) -> int:
         """Adds explicit facts, given as codes of this engine's universe; gives the number of new ones."""
-        if self._maintainer is not None:
+        if self._is_maintained:
             outcome = self.apply(FactChange(insert={predicate: rows}), None, self.new_check())
             self.listener(outcome)
             return outcome.explicit_inserted
@@ -134,14 +141,15 @@ class EmbeddedEngine:
         self, facts: FactChange, graph: RuleGraph | None = None, check: Callable[[int], None] = lambda facts: None
     ) -> Outcome:
         """Changes facts and rules together, or raises and leaves everything as it was."""
-        if self._maintainer is None:
+        if not self._is_maintained:
             return self._apply_anew(facts, graph or self._graph, check)
-        store, maintainer = self._store, self._maintainer
+        self.settle()
+        maintainer = self._follow()
         with noticing_interrupts() as check_interrupt:
 
             def check_all() -> None:
                 check_interrupt()
-                check(store.size - maintainer.hidden_count)
+                check(maintainer.fact_count)
 
             outcome = maintainer.apply(facts, graph, check_all)
         self._graph = graph or self._graph
@@ -163,7 +171,8 @@ class EmbeddedEngine:
 
     def strategy(self, node: HyperNode) -> str:
         """How a hyper-node follows changes as a rule, once everything was derived."""
-        return self._maintainer.strategy(str(node)) if self._maintainer is not None else "recompute"
+        self.settle()
+        return self._follow().strategy(str(node)) if self._is_maintained else "recompute"
 
     # -- visible facts -----------------------------------------------------------------------------------------------
 
@@ -190,15 +199,22 @@ class EmbeddedEngine:
 
             self._visible, self.report = self._derive(check_all, finished, at_round)
         if self._updates:
-            orders = orders_texts(self._graph)
-            self._maintainer = Maintainer(
-                self._visible,
-                self._graph,
-                self._closed,
-                self._strategy,
-                orders_texts=orders,
-                discards_errors=self._discards_errors,
-            )
+            self._maintainer = self._new_maintainer(self._visible)
+
+    def _new_maintainer(self, visible: Store) -> Maintainer:
+        maintainer = Maintainer(
+            visible,
+            self._graph,
+            self._closed,
+            self._strategy,
+            orders_texts=orders_texts(self._graph),
+            discards_errors=self._discards_errors,
+            cores=self._cores,
+        )
+        if self.committing is not None:
+            committing = self.committing
+            maintainer.committing = lambda outcome: committing()
+        return maintainer
 
     def _derive(
         self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
@@ -256,6 +272,142 @@ class EmbeddedEngine:
                 store.relation(predicate, relation.arity).append_distinct(relation.facts, owner)
         return store
 
+    # -- streams -----------------------------------------------------------------------------------------------------
+
+    def begin_stream(self, strategy: Strategy) -> None:
+        """From now on changes are followed in the way of a stream; one that is open goes on when its next update comes."""
+        assert self._updates
+        if self._stream is not strategy:
+            if not self.is_materialised:
+                self.materialise(check=self.new_check())
+            self._follow_by(strategy)
+        self._is_streaming = True
+
+    def end_stream(self, strategy: Strategy) -> None:
+        """A stream is over; what it has changed in the way of following changes is undone when the next change comes."""
+        if self._stream is strategy:
+            self._is_streaming = False
+
+    def first_missing(self, predicate: str, rows: Codes) -> int | None:
+        """The place of the first row that is no explicit fact; None where all are."""
+        maintained = self._follow().transaction.supported(predicate, rows.shape[1])
+        numbers = maintained.relation.locate(rows)
+        is_missing = numbers < 0
+        is_missing[~is_missing] = maintained.support(EXPLICIT, numbers[~is_missing]) == 0
+        return int(is_missing.argmax()) if is_missing.any() else None
+
+    def settle(self) -> None:
+        """Goes back to the engine's own strategy, once a stream is over."""
+        if self._stream is not None and not self._is_streaming:
+            self._follow_by(None)
+
+    def _follow_by(self, stream: Strategy | None) -> None:
+        """Changes are followed in the way of a stream, or in the engine's own; who keeps a journal hears of it meanwhile."""
+        before, self._stream = self._stream, stream
+        try:
+            self._follow().follow_by(self.following, self._graph)
+        except BaseException:
+            self._stream = before
+            raise
+
+    # -- stores ------------------------------------------------------------------------------------------------------
+
+    def restore(self, visible: Store) -> None:
+        """Goes on from facts that were derived by these rules before, with the support of every owner.
+
+        What following changes needs beside them is made when the first change comes.
+        """
+        assert self._updates
+        assert visible.universe is self.universe
+        self._visible = visible
+        self._is_restored = True
+
+    def derive_auxiliary(self, visible: Store) -> None:
+        """Adds the facts of auxiliary predicates to relations that have all the others, with their support."""
+        work = Work(discards_errors=self._discards_errors, cores=self._cores)
+        evaluation = Evaluation(visible, work, orders_texts=orders_texts(self._graph), without=self._without)
+        for step in self._strategy.steps(self._graph):
+            if is_auxiliary(step.owner):
+                evaluate_auxiliary(evaluation, step)
+
+    def counts(self, owner: str) -> bool:
+        """Whether an owner knows how often it derives a fact; explicit facts count as one."""
+        step = next((step for step in self.steps(self._graph) if step.owner == owner), None)
+        return self.following.counts_recursion or not (isinstance(step, RuleStep) and step.recursive)
+
+    @property
+    def _is_maintained(self) -> bool:
+        """Whether changes are followed from here on."""
+        return self._maintainer is not None or self._is_restored
+
+    def _follow(self) -> Maintainer:
+        """What follows changes; made now where the facts come from a store."""
+        if self._maintainer is None:
+            self._maintainer = self._new_maintainer(self._store)
+            if self._closed is not None:
+                self._maintainer.enclose()
+        return self._maintainer
+
+    def counting(self) -> EmbeddedEngine:
+        """An engine with the same facts and rules that knows the support of every fact: this one, or one made now."""
+        if self._updates:
+            assert self.is_materialised
+            return self
+        engine = EmbeddedEngine(self._graph, without=self._without, discards_errors=self._discards_errors, updates=True)
+        engine._explicit = self._explicit
+        engine.materialise(check=self.new_check())
+        return engine
+
+    @property
+    def form_of_support(self) -> tuple[bool, bool]:
+        """What support means depends on these: whether recursive rules count, and whether closures are kept."""
+        return self.following.counts_recursion, self._closed is not None
+
+    @property
+    def following(self) -> Strategy:
+        """How changes are followed; another object means another way."""
+        return self._stream or self._strategy
+
+    def steps(self, graph: RuleGraph) -> dict[Step, str]:
+        """The steps of rules, whose owners have the facts that they derive, each with the name of its hyper-node."""
+        return self.following.steps(graph)
+
+    @property
+    def predicates(self) -> list[str]:
+        """Those that have a relation, with the auxiliary ones."""
+        return list(self._store.relations)
+
+    def set_committing(self, committing: Callable[[], None] | None) -> None:
+        """Who is asked before a transaction happens."""
+        self.committing = committing
+        self.forget_carried()
+        if self._maintainer is not None:
+            self._maintainer.committing = (lambda outcome: committing()) if committing is not None else None
+
+    def forget_carried(self) -> None:
+        """Called when all support was written as it is now: changes in how it is kept are part of that."""
+        if self._maintainer is not None:
+            self._maintainer.forget_carried()
+
+    @property
+    def commits(self) -> int:
+        """How many transactions have happened."""
+        return self._follow().commits
+
+    def support_changes(self) -> list[SupportChange]:
+        """What the transaction that runs changes in the support of facts."""
+        return self._follow().support_changes()
+
+    def supports(self) -> Iterator[tuple[str, str, Codes, Counts]]:
+        """Predicate, owner, facts and how often the owner derives each: everything that a store keeps."""
+        for predicate, relation in self._store.relations.items():
+            maintained = self._maintainer.relation(predicate) if self._maintainer else None
+            closed = (self._closed or {}).get(predicate)
+            if closed is not None and self._maintainer is not None:
+                yield from supports_of_closure(closed, self._maintainer.closing_owner(predicate))
+            elif relation.size:
+                yield from supports_of(predicate, relation, maintained)
+
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property
@@ -298,6 +450,7 @@ class EmbeddedEngine:
 
         A hyper-node that closes the predicate supports everything that is visible. Only with `updates` is this known.
         """
+        self.settle()
         relation = self.support(predicate)
         if relation is None:
             return {}

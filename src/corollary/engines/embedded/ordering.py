@@ -1,7 +1,7 @@
 """Kind and rank of every constant, by which kernels compare values.
 
 Numbers of all types compare by value; strings, booleans and IRIs each among themselves. While every number is exact as a
-double, the double itself is the rank; otherwise numbers are sorted by their exact values.
+double, the double itself is the rank, also of a decimal such as 2.5; otherwise numbers are sorted by their exact values.
 """
 
 from __future__ import annotations
@@ -54,10 +54,9 @@ class Ordering:
         if self._size and not self._is_plain:
             return False
         new = slice(self._size, self._universe.size)
-        kinds, words = self._universe.kinds[new], self._universe.words[new]
-        integers = words[kinds == Kind.INTEGER]
-        difficult = [Kind.DECIMAL, Kind.LARGE_INTEGER, *([Kind.STRING, Kind.IRI] if self._ranks_texts else [])]
-        return not np.isin(kinds, difficult).any() and (len(integers) == 0 or bool((np.abs(integers) < _EXACT).all()))
+        if self._ranks_texts and np.isin(self._universe.kinds[new], [Kind.STRING, Kind.IRI]).any():
+            return False
+        return not len(self._inexact(self._size))
 
     def _append_exact(self) -> None:
         kinds, ranks = self._plain(self._size)
@@ -72,32 +71,69 @@ class Ordering:
         for kind, order_kind in _KIND_OF.items():
             lookup[kind] = order_kind
         ranks = np.where(raw == Kind.DOUBLE, words.view(np.float64), words.astype(np.float64))
+        for code in np.flatnonzero((raw == Kind.DECIMAL) | (raw == Kind.LARGE_INTEGER)):
+            ranks[code] = _nearest(self._fraction(start + int(code)))
         return lookup[raw], ranks
 
+    def _inexact(self, start: int) -> Array:
+        """The codes from `start` on of numbers that no double equals."""
+        raw = self._universe.kinds[start : self._universe.size]
+        words = self._universe.words[start : self._universe.size]
+        doubtful = (raw == Kind.INTEGER) & (np.abs(words.astype(np.float64)) >= _EXACT)
+        doubtful |= (raw == Kind.DECIMAL) | (raw == Kind.LARGE_INTEGER)
+        codes = [start + int(code) for code in np.flatnonzero(doubtful)]
+        return np.array([code for code in codes if not _is_exact(self._fraction(code))], np.int64)
+
+    def _fraction(self, code: int) -> Fraction:
+        return Fraction(self._universe.value(code))  # type: ignore[arg-type]
+
     def _rebuild(self) -> None:
-        universe = self._universe
         self._kinds, self._ranks = self._plain(0)
-        raw, words = universe.kinds[: universe.size], universe.words[: universe.size]
-        large = (raw == Kind.INTEGER) & (np.abs(words.astype(np.float64)) >= _EXACT)
-        inexact = large | (raw == Kind.DECIMAL) | (raw == Kind.LARGE_INTEGER)
-        self._is_plain = not inexact.any()
-        if inexact.any():
-            self._rank_numbers()
+        inexact = self._inexact(0)
+        self._is_plain = not len(inexact)
+        if len(inexact):
+            self._rank_numbers(inexact)
         if self._ranks_texts:
             self._rank_texts(Kind.STRING)
             self._rank_texts(Kind.IRI)
 
-    def _rank_numbers(self) -> None:
-        codes = np.flatnonzero(self._kinds == NUMBER)
-        values = self._universe.values(codes.tolist())
-        finite = [v for v in values if not (isinstance(v, float) and (v != v or v in (np.inf, -np.inf)))]
-        exact = {value: Fraction(value) for value in finite}  # type: ignore[arg-type]
-        position = {fraction: float(rank) for rank, fraction in enumerate(sorted(set(exact.values())))}
-        for code, value in zip(codes, values, strict=True):
-            self._ranks[code] = position[exact[value]] if value in exact else float(value)  # type: ignore[arg-type]
+    def _rank_numbers(self, inexact: Array) -> None:
+        """Puts the few numbers that no double equals between those that are doubles; ranks are places in that order."""
+        is_double = (self._kinds == NUMBER) & np.isfinite(self._ranks)
+        is_double[inexact] = False
+        doubles, places = np.unique(self._ranks[is_double], return_inverse=True)
+        between = {self._fraction(int(code)): 0 for code in inexact}
+        for fraction in between:
+            place = int(np.searchsorted(doubles, _nearest(fraction)))
+            while place < len(doubles) and Fraction(float(doubles[place])) < fraction:
+                place += 1
+            while place and Fraction(float(doubles[place - 1])) > fraction:
+                place -= 1
+            between[fraction] = place
+        ordered = sorted(between)
+        starts = np.array([between[fraction] for fraction in ordered])
+        self._ranks[is_double] = (np.arange(len(doubles)) + np.searchsorted(starts, np.arange(len(doubles)), "right"))[
+            places
+        ]
+        rank_of = {fraction: between[fraction] + number for number, fraction in enumerate(ordered)}
+        for code in inexact:
+            self._ranks[code] = rank_of[self._fraction(int(code))]
 
     def _rank_texts(self, kind: Kind) -> None:
         codes = np.flatnonzero(self._universe.kinds[: self._universe.size] == kind)
         texts = [str(value) for value in self._universe.values(codes.tolist())]
         for rank, position in enumerate(sorted(range(len(texts)), key=texts.__getitem__)):
             self._ranks[codes[position]] = rank
+
+
+def _nearest(fraction: Fraction) -> float:
+    try:
+        return float(fraction)
+    except OverflowError:
+        return np.inf if fraction > 0 else -np.inf
+
+
+def _is_exact(fraction: Fraction) -> bool:
+    """Whether some double equals the number."""
+    nearest = _nearest(fraction)
+    return bool(np.isfinite(nearest)) and Fraction(nearest) == fraction

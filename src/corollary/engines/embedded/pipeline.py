@@ -190,8 +190,8 @@ class Pipeline:
 
     def _encode_visibility(self, fields: np.ndarray[Any, Any], source: Atom | AggregateSource, at: int) -> None:
         visibility = self._rows.visibility(source)
-        if visibility is not None:
-            fields[at], fields[at + 1] = address(visibility[0]), visibility[1]
+        # Where no row is hidden any more, the flags of an earlier run must not be looked at.
+        fields[at], fields[at + 1] = (address(visibility[0]), visibility[1]) if visibility is not None else (0, 0)
 
     def _encode_member(self, fields: np.ndarray[Any, Any], relation: Relation) -> None:
         relation.ensure_set()

@@ -11,6 +11,7 @@ from corollary.engines.spark.terms.ids import HASH_BITS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from corollary.engines.spark.terms.task_universe import TaskUniverse
     from corollary.engines.spark.terms.universe import SparkUniverse
     from corollary.engines.spark.workspace import Workspace
 
@@ -29,6 +30,14 @@ class SparkSettings:
     """Rounds after which the full relation is written as one again: a plan that grows makes every round slower."""
     partitions: int | None = None
     """Partitions of shuffles; None: as many as the cluster runs tasks at once."""
+    change_rows: int = 50_000
+    """Changed facts of one kind that the driver may hold; what is more goes through tables."""
+    fold_changes: int = 20_000
+    """Changes of a relation that stay beside it, however small it is; more than a quarter of a larger one are written with it."""
+    task_change_facts: int = 20_000
+    """Hyper-nodes over no more facts than this are derived anew together, in one task, when they change."""
+    recompute_facts: int = 300_000
+    """A recursive hyper-node over no more facts than this is derived anew when it changes."""
     strategy: str | None = None
     """The strategy that every hyper-node must use, for tests; None: the cheapest."""
     hash_bits: int = HASH_BITS
@@ -57,6 +66,8 @@ class Context:
     """Raises where the run shall stop: a limit, an interrupt."""
     report: Callable[[object], None] = _tells_nobody
     """Takes what stages and strategies tell about themselves."""
+    known_terms: TaskUniverse | None = None
+    """Constants that the driver has looked up while it published."""
 
     @property
     def partitions(self) -> int:

@@ -7,8 +7,8 @@ do not depend on each other run side by side.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +17,7 @@ from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph
 from corollary.engines.embedded.engine import NodeReport
 from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.spark.derive_failures import derive_failures
+from corollary.engines.spark.maintenance.steps import owner_of, steps_of_node
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame
 from corollary.engines.spark.report import SparkNodeReport, SparkRunReport
 from corollary.engines.spark.strategies.chooser import CLOSURE, DECOMPOSABLE, SINGLE_TASK, choose, shares_a_task
@@ -31,6 +32,7 @@ from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import settled
 from corollary.engines.spark.watched import run_watched
 from corollary.planning import normalise_query
+from corollary.planning.steps import is_auxiliary
 from corollary.program import Constant, Query
 
 if TYPE_CHECKING:
@@ -45,11 +47,21 @@ ANSWERS = ""
 class SparkEngine:
     """Derives from the explicit facts of a store; they may change between two runs."""
 
-    def __init__(self, graph: RuleGraph, context: Context, store: FrameStore, *, discards_errors: bool = True) -> None:
+    def __init__(
+        self,
+        graph: RuleGraph,
+        context: Context,
+        store: FrameStore,
+        *,
+        discards_errors: bool = True,
+        follows_changes: bool = False,
+    ) -> None:
+        """With `follows_changes`, derivations are counted and aggregations kept, as maintenance needs them."""
         self._graph = graph
         self._context = context
         self.store = store
         self._discards_errors = discards_errors
+        self.follows_changes = follows_changes
         self._known_constants: set[Constant] = set()  # of rules that have run by rounds
         self._rounds_lock = Lock()  # rounds change settings of the session while they run
         self.is_materialised = False
@@ -62,7 +74,7 @@ class SparkEngine:
 
     def forget(self) -> None:
         """What was derived is out of date."""
-        self.store.derived.clear()
+        self.store.forget()
         self.is_materialised = False
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -76,7 +88,7 @@ class SparkEngine:
     def predicates(self) -> list[str]:
         if not self.is_materialised:
             self.materialise()
-        return list(self.store.arities)
+        return [name for name in self.store.arities if not is_auxiliary(name)]
 
     def answers(self, query: Query) -> Frame:
         """The distinct answers of a query, one column for each of its variables."""
@@ -85,10 +97,8 @@ class SparkEngine:
         rule = normalise_query(query)
         module = Module(ModuleKind.NONRECURSIVE, (rule.name,))
         job = NodeJob(HyperNode((rule.name,)), (rule,), (module,), recursive=False)
-        store = FrameStore(self.store.spark, self.store.arities)
-        store.explicit, store.derived = self.store.explicit, self.store.derived
-        ((outcome, _, _),) = run_watched(self._context.spark, [lambda: self._run(job, store)], self._context.check)
-        return outcome.facts.get(ANSWERS) or empty_frame(store.spark, rule.head.arity)
+        ((outcome, _, _),) = self._watched([lambda: self.run(job, self.store)])
+        return outcome.facts.get(ANSWERS) or empty_frame(self.store.spark, rule.head.arity)
 
     # -- deriving ----------------------------------------------------------------------------------------------------
 
@@ -101,31 +111,53 @@ class SparkEngine:
         """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes."""
         self.forget()
         report = SparkRunReport()
+        with self._checking(check):
+            try:
+                self._derive(report, finished)
+            except BaseException:
+                self.forget()
+                raise
+        self.report = report
+        self.is_materialised = True
+
+    def change(self, change: Callable[[], T], graph: RuleGraph, check: Callable[[int], None]) -> T:
+        """Runs what changes the store, all or nothing; the rules are then those of the graph."""
+        with self._checking(check):
+            (outcome,) = self._watched([change])
+        self._graph = graph
+        return outcome
+
+    def know_restored(self) -> None:
+        """What was derived before is in the store, but for auxiliary facts, which are derived from it now."""
+        jobs = [job for node in self._graph.hyper_nodes for job in self._jobs(node) if job.part_of is not None]
+        for rule in self._graph.rules.values():
+            self.store.arities.setdefault(rule.head.predicate, rule.head.arity)
+        if jobs:
+            for job, outcome in zip(jobs, self.run_all(jobs, self.store), strict=True):
+                self._keep(job, outcome)
+        self.is_materialised = True
+
+    @contextmanager
+    def _checking(self, check: Callable[[int], None]) -> Iterator[None]:
+        """For this time, limits and interrupts stop the jobs that run."""
         before = self._context.check
         with noticing_interrupts() as check_interrupt:
 
             def check_all() -> None:
                 check_interrupt()
                 before()
-                check(sum(frame.rows or 0 for name in self.store.arities for frame in self.store.frames(name)))
+                check(self.store.facts)
 
             self._context.check = check_all
             try:
-                self._derive(report, finished)
-            except BaseException:
-                self.forget()
-                raise
+                yield
             finally:
                 self._context.check = before
-        self.report = report
-        self.is_materialised = True
 
     def _derive(self, report: SparkRunReport, finished: Callable[[NodeReport], None]) -> None:
         for rule in self._graph.rules.values():
             self.store.arities.setdefault(rule.head.predicate, rule.head.arity)
-        waiting = [
-            NodeJob.of(self._graph, node, discards_errors=self._discards_errors) for node in self._graph.hyper_nodes
-        ]
+        waiting = [job for node in self._graph.hyper_nodes for job in self._jobs(node)]
         stopped: dict[HyperNode, NodeOutcome] = {}
         while waiting:
             self._context.check()
@@ -133,11 +165,23 @@ class SparkEngine:
             done = self._together(group, stopped) if group else self._side_by_side(self._independent(waiting), stopped)
             for job, outcome, node_report in done:
                 waiting.remove(job)
-                for predicate, frame in outcome.facts.items():
-                    self.store.add_derived(predicate, frame)
-                report.nodes.append(node_report)
-                finished(node_report)
+                self._keep(job, outcome)
+                if job.part_of is None:
+                    report.nodes.append(node_report)
+                    finished(node_report)
             self._context.check()
+
+    def _jobs(self, node: HyperNode) -> list[NodeJob]:
+        if not self.follows_changes:
+            return [NodeJob.of(self._graph, node, discards_errors=self._discards_errors)]
+        return [step.job for step in steps_of_node(self._graph, node, discards_errors=self._discards_errors)]
+
+    def _keep(self, job: NodeJob, outcome: NodeOutcome) -> None:
+        for predicate, frame in outcome.facts.items():
+            self.store.add_derived(predicate, frame)
+        if self.follows_changes:
+            for predicate, frame in (outcome.counted if job.counts else outcome.facts).items():
+                self.store.add_owned(predicate, owner_of(job), frame)
 
     # -- small hyper-nodes together ----------------------------------------------------------------------------------
 
@@ -180,23 +224,59 @@ class SparkEngine:
         """Some hyper-nodes that need nothing of each other and derive different predicates, the next one among them."""
         chosen: list[NodeJob] = []
         heads: set[str] = set()
-        undone = {job.node for job in waiting}
+        undone = {job.hyper_node for job in waiting}
+        before: set[HyperNode] = set()  # those for which something is still prepared
         for job in waiting:
-            sources = self._graph.hyper_edges.predecessors(job.node)
-            if not any(source in undone for source in sources) and not heads & set(job.heads):
+            sources = self._graph.hyper_edges.predecessors(job.hyper_node)
+            waits = any(source in undone for source in sources) or job.hyper_node in before
+            if not waits and not heads & set(job.heads):
                 chosen.append(job)
                 heads |= set(job.heads)
+            before.add(job.hyper_node)
         return chosen[:_SIDE_BY_SIDE]
 
     def _side_by_side(self, jobs: Sequence[NodeJob], stopped: dict[HyperNode, NodeOutcome]) -> list[Done]:
         def run(job: NodeJob) -> Done:
             started = time.perf_counter()
-            outcome, strategy, reason = self._run(job, self.store, stopped.get(job.node))
+            outcome, strategy, reason = self.run(job, self.store, stopped.get(job.node))
             return job, outcome, _report(job, outcome, strategy, reason, time.perf_counter() - started)
 
         return self._watched([lambda job=job: run(job) for job in jobs])  # type: ignore[misc]
 
-    def _run(self, job: NodeJob, store: FrameStore, before: NodeOutcome | None = None) -> tuple[NodeOutcome, str, str]:
+    def run_all(self, jobs: Sequence[NodeJob], store: FrameStore) -> list[NodeOutcome]:
+        """Runs jobs in the order in which they depend on each other; in one task, as far as they fit into it."""
+        store = store.copy()
+        waiting, outcomes = list(jobs), []
+        while waiting:
+            group: list[NodeJob] = []
+            for job in waiting:
+                if not shares_a_task(job, relations_of([*group, job]), store, self._context):
+                    break
+                group.append(job)
+            for job, outcome in self._run_group(group, waiting[0], store):
+                for predicate, frame in outcome.facts.items():
+                    store.add_derived(predicate, frame)
+                waiting.remove(job)
+                outcomes.append(outcome)
+        return outcomes
+
+    def _run_group(
+        self, group: Sequence[NodeJob], first: NodeJob, store: FrameStore
+    ) -> list[tuple[NodeJob, NodeOutcome]]:
+        """Some jobs in one task, as many as it finishes; the first one by itself where that is none."""
+        finished: list[tuple[NodeJob, NodeOutcome]] = []
+        stopped = None
+        if group:
+            with self._failures(group):
+                found = self._with_terms(lambda: SingleTask().run_together(group, store, self._context))
+            for job, outcome in zip(group, found, strict=False):
+                if outcome.unfinished:
+                    stopped = outcome
+                    break
+                finished.append((job, outcome))
+        return finished or [(first, self.run(first, store, stopped)[0])]
+
+    def run(self, job: NodeJob, store: FrameStore, before: NodeOutcome | None = None) -> tuple[NodeOutcome, str, str]:
         """Runs one hyper-node by the strategies that fit, until one of them finishes; the name of that and the reason."""
         tried: list[str] = []
         gave_up: list[str] = []
@@ -217,7 +297,7 @@ class SparkEngine:
             case "rounds":
                 # They append what they make round by round; the constants of their rules have to be known before.
                 with self._rounds_lock:
-                    self._know_constants(job)
+                    self.know_constants([job])
                     return Rounds().run(job, store, self._context, before.facts if before else None)
             case _:
                 strategies: dict[str, Strategy] = {
@@ -227,9 +307,10 @@ class SparkEngine:
                 }
                 return self._with_terms(lambda: [strategies[strategy].run(job, store, self._context)])[0]
 
-    def _know_constants(self, job: NodeJob) -> None:
+    def know_constants(self, jobs: Sequence[NodeJob]) -> None:
         """Appends the constants of rules to the universe: a head may bring one that no fact has."""
-        new = {constant for rule in job.rules for constant in constants_of(rule)} - self._known_constants
+        rules = [rule for job in jobs for rule in job.rules]
+        new = {constant for rule in rules for constant in constants_of(rule)} - self._known_constants
         if not new:
             return
 
@@ -257,7 +338,7 @@ class SparkEngine:
         return settled(stage)
 
     def _failures(self, jobs: Sequence[NodeJob]) -> AbstractContextManager[None]:
-        names = ", ".join(str(job.node) for job in jobs[:3]) + (" …" if len(jobs) > 3 else "")
+        names = ", ".join(str(job.hyper_node) for job in jobs[:3]) + (" …" if len(jobs) > 3 else "")
         return derive_failures("the query" if names == "{}" else names, self._context.workspace.path)
 
     def _watched(self, functions: Sequence[Callable[[], T]]) -> list[T]:

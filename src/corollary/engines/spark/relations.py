@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from corollary.planning.steps import is_auxiliary
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+COUNT = "n"
+"""The column of a counted frame that says how often its owner derives a row."""
 
 
 def column_names(arity: int) -> list[str]:
@@ -26,11 +32,19 @@ def id_schema(arity: int) -> str:
 
 @dataclass(frozen=True)
 class Frame:
-    """Distinct rows of ids in the columns `c0 …`; `rows` is their exact number, or None where nobody counted."""
+    """Distinct rows of ids in the columns `c0 …`; `rows` is their exact number, or None where nobody counted.
+
+    `files` are the Parquet files that hold these columns and rows and nothing else, where it is known that there are such;
+    `parts` are the frames of which this one is the union. `lies_in` are files, or directories of files, that hold these rows,
+    maybe with a column more.
+    """
 
     df: DataFrame
     arity: int
     rows: int | None = None
+    files: tuple[str, ...] = ()
+    parts: tuple[Frame, ...] = ()
+    lies_in: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -39,6 +53,34 @@ class Frame:
     def counted(self) -> Frame:
         """The same with its number of rows, which costs a job where it isn't known."""
         return self if self.rows is not None else replace(self, rows=self.df.count())
+
+
+class LazyFrame(Frame):
+    """Rows of which a data frame is made when somebody wants one."""
+
+    def __init__(self, make: Callable[[], DataFrame], arity: int, rows: int | None) -> None:
+        object.__setattr__(self, "arity", arity)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "_make", make)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "df":
+            raise AttributeError(name)
+        object.__setattr__(self, "df", self._make())
+        return self.df
+
+
+class LocalFrame(LazyFrame):
+    """Rows that the driver has."""
+
+    def __init__(self, spark: SparkSession, table: pa.Table, arity: int) -> None:
+        super().__init__(lambda: spark.createDataFrame(table), arity, table.num_rows)
+        object.__setattr__(self, "table", table)
+
+    @property
+    def ids(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """An array of rows and columns."""
+        return np.stack([column.to_numpy() for column in self.table.columns], axis=1)
 
 
 def empty_frame(spark: SparkSession, arity: int) -> Frame:
@@ -61,17 +103,37 @@ def union(frames: Sequence[Frame]) -> Frame:
     kept = [frame for frame in frames if frame.rows != 0] or list(frames[:1])
     df = reduce(lambda left, right: left.union(right), (frame.df for frame in kept))
     known = [frame.rows for frame in kept if frame.rows is not None]
-    return Frame(df, kept[0].arity, sum(known) if len(known) == len(kept) else None)
+    parts = tuple(part for frame in kept for part in (frame.parts or (frame,)))
+    lies_in = tuple(file for frame in kept for file in frame.lies_in) if all(one.lies_in for one in kept) else ()
+    rows = sum(known) if len(known) == len(kept) else None
+    return Frame(df, kept[0].arity, rows, parts=parts, lies_in=lies_in)
 
 
 class FrameStore:
-    """The facts of every predicate: what was loaded, and what each hyper-node derived; all of them disjoint."""
+    """The facts of every predicate: what was loaded, and what each hyper-node derived; all of them disjoint.
+
+    `owned` has all that an owner derives, by predicate and owner, where changes will be followed: those of a hyper-node without
+    recursion have a column `n`, the number of derivations, and some of them may be facts of other owners, too.
+    """
 
     def __init__(self, spark: SparkSession, arities: Mapping[str, int] | None = None) -> None:
         self.spark = spark
         self.arities: dict[str, int] = dict(arities or {})
         self.explicit: dict[str, Frame] = {}
         self.derived: dict[str, list[Frame]] = {}
+        self.owned: dict[str, dict[str, Frame]] = {}
+
+    def copy(self) -> FrameStore:
+        """The same facts in a store to which others can be added."""
+        copied = FrameStore(self.spark, self.arities)
+        copied.explicit = dict(self.explicit)
+        copied.derived = {predicate: list(frames) for predicate, frames in self.derived.items()}
+        return copied
+
+    def forget(self) -> None:
+        """What was derived is out of date."""
+        self.derived.clear()
+        self.owned.clear()
 
     def add_explicit(self, predicate: str, frame: Frame) -> None:
         """Facts that are in no other frame of the predicate."""
@@ -84,6 +146,10 @@ class FrameStore:
         self.arities.setdefault(predicate, frame.arity)
         self.derived.setdefault(predicate, []).append(frame)
 
+    def add_owned(self, predicate: str, owner: str, frame: Frame) -> None:
+        """All that an owner derives, others may have some of it."""
+        self.owned.setdefault(predicate, {})[owner] = frame
+
     def frames(self, predicate: str) -> list[Frame]:
         explicit = self.explicit.get(predicate)
         return [*([explicit] if explicit else []), *self.derived.get(predicate, [])]
@@ -94,6 +160,11 @@ class FrameStore:
         if frames:
             return union(frames)
         return empty_frame(self.spark, self.arities[predicate] if arity is None else arity)
+
+    @property
+    def facts(self) -> int:
+        """The number of visible facts, as far as they were counted."""
+        return sum(self.rows(name) or 0 for name in list(self.arities) if not is_auxiliary(name))
 
     def rows(self, predicate: str) -> int | None:
         """The number of its facts, where every frame was counted."""

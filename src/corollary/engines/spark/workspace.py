@@ -77,15 +77,18 @@ class Workspace:
 
     def table(self, df: DataFrame, name: str, arity: int | None = None) -> Frame:
         """The rows of ids written as Parquet and counted on the way; what is read from now on is the file."""
-        written, rows = self.write(df, name)
-        return Frame(written, len(df.columns) if arity is None else arity, rows)
+        path = self.place(name)
+        written, rows = self._write_to(path, df)
+        return Frame(written, len(df.columns) if arity is None else arity, rows, lies_in=(path,))
 
     def write(self, df: DataFrame, name: str) -> tuple[DataFrame, int]:
         """The same for a table of any columns: the table as it was written, and the number of its rows."""
+        return self._write_to(self.place(name), df)
+
+    def _write_to(self, path: str, df: DataFrame) -> tuple[DataFrame, int]:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812
 
-        path = self.place(name)
         counted = Observation()
         try:
             df.observe(counted, F.count(F.lit(1)).alias("rows")).write.parquet(path)

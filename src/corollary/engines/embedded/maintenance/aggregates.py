@@ -37,14 +37,20 @@ def _of_groups(step: AggregateStep, predicate: str, names: tuple[str, ...]) -> N
     return NormalRule(step.owner, Atom("", variables), body)
 
 
-def maintain_groups(rules: AggregateRules, transaction: Transaction) -> dict[str, Numbers]:
-    """Aggregates the groups of all bindings that came or went; gives the rows of results that are no more."""
-    step, views = rules.step, transaction.views
+def touched_groups(rules: AggregateRules, transaction: Transaction) -> Codes:
+    """The groups that got or lost a binding."""
+    step = rules.step
     places = [step.names.index(name) for name in step.group_by]
     touched = Relation(len(places), counted=True)
     for facts in transaction.difference(step.bindings, len(step.names)):
         touched.insert(np.ascontiguousarray(facts[:, places]))
-    if not views.set_delta(rules.groups, facts_of(touched)):
+    return facts_of(touched)
+
+
+def maintain_groups(rules: AggregateRules, transaction: Transaction, touched: Codes) -> dict[str, Numbers]:
+    """Aggregates these groups; gives the rows of results that are no more."""
+    step, views = rules.step, transaction.views
+    if not views.set_delta(rules.groups, touched):
         return {}
     bindings = Relation(len(step.names), counted=True)
     views.run(rules.bindings, bindings)

@@ -12,7 +12,7 @@ from corollary.engines.embedded.maintenance.maintained_relation import Maintaine
 from corollary.engines.embedded.maintenance.rule_changes import steps_of_node
 from corollary.engines.embedded.maintenance.strategies import Strategy
 from corollary.engines.embedded.maintenance.transaction import facts_of
-from corollary.planning.steps import AggregateStep, RuleStep
+from corollary.planning.steps import AggregateStep, RuleStep, Step
 
 
 def evaluate_node(
@@ -43,6 +43,14 @@ def evaluate_node(
         total.instances += report.instances
         total.plans |= report.plans
     return total
+
+
+def evaluate_auxiliary(evaluation: Evaluation, step: Step) -> None:
+    """The facts of one auxiliary predicate, from those of all others."""
+    if isinstance(step, AggregateStep):
+        _aggregate(evaluation, step)
+    else:
+        evaluation.evaluate(step.rules, step.modules, recursive=False, owner=step.owner)
 
 
 def _count(evaluation: Evaluation, step: RuleStep) -> None:

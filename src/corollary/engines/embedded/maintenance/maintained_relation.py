@@ -62,6 +62,16 @@ class MaintainedRelation:
     def visible_count(self) -> int:
         return self.relation.size - self.hidden
 
+    @property
+    def count_before(self) -> int:
+        """How many facts were visible before the transaction."""
+        return int(np.count_nonzero(self.was_visible()))
+
+    def was_visible(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """For each row whether it was visible before the transaction."""
+        found: np.ndarray[Any, np.dtype[np.bool_]] = (self.flags[: self.relation.size] & UNBORN) == 0
+        return found
+
     def is_visible(self, version: int) -> bool:
         """Whether a predicate without arguments holds in that version."""
         return self.relation.size > 0 and not self.flags[0] & version
@@ -220,6 +230,11 @@ class MaintainedRelation:
             gone, born = touched[versions == GONE], touched[versions == UNBORN]
             self._difference = len(self._touched), self.rows(gone), self.rows(born)
         return self._difference[1:]
+
+    @property
+    def counts_before(self) -> list[tuple[str, Numbers, np.ndarray[Any, Any]]]:
+        """Owners, rows and what their support was, for each time that it changed in this transaction, in order."""
+        return self._counts_before
 
     def commit(self) -> None:
         if not self._counts_before and not self._marked:

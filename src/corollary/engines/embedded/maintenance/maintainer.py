@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from corollary.analysis import RuleGraph
 from corollary.engines.embedded.evaluation import Store
@@ -16,24 +17,40 @@ from corollary.engines.embedded.maintenance.closed_predicate import (
     disclosed,
     enclosed,
 )
+from corollary.engines.embedded.maintenance.journal import (
+    SupportChange,
+    changes_by_enclosing,
+    changes_of_closure,
+    changes_of_relation,
+)
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, distinct
-from corollary.engines.embedded.maintenance.outcome import FactChange, OneSide, Outcome, Written, by_node
-from corollary.engines.embedded.maintenance.recompute import recount
+from corollary.engines.embedded.maintenance.outcome import FactChange, OneSide, Outcome, Written, by_node, sides_of
+from corollary.engines.embedded.maintenance.recompute import direction, recount
 from corollary.engines.embedded.maintenance.recursive_step import Found, Task, adopt
+from corollary.engines.embedded.maintenance.replacement import Enclosed, ReplacedByClosure
 from corollary.engines.embedded.maintenance.rule_changes import (
     RuleChange,
     change_steps,
     orders_texts,
-    steps_in_order,
 )
 from corollary.engines.embedded.maintenance.step_rules import StepRules
 from corollary.engines.embedded.maintenance.strategies import Strategy
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, StepReport, Transaction
 from corollary.engines.embedded.runner import Work
+from corollary.planning import NormalRule
 from corollary.planning.steps import AggregateStep, Step, is_auxiliary
 from corollary.program import Query, atoms_of
 
 RulesOfStep = StepRules | AggregateRules
+_LARGE_PART = 6  # a closure of which more than this part changes is written out anew
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where a predicate stood within a transaction; `counts` are its changes so far where it had been derived anew."""
+
+    flips: int
+    counts: tuple[int, int] | None
 
 
 class Maintainer:
@@ -48,14 +65,20 @@ class Maintainer:
         *,
         orders_texts: bool,
         discards_errors: bool,
+        cores: int = 1,
     ) -> None:
-        self._work = Work(discards_errors=discards_errors)
-        self._closes = closed is not None
+        self._work = Work(discards_errors=discards_errors, cores=cores)
+        self._closes = self._may_close = closed is not None
         self._strategy = strategy
+        self.committing: Callable[[Outcome], None] | None = None
+        """Called when a transaction is computed; when it raises, the transaction never was. See `support_changes`."""
+        self.commits = 0
+        """How many transactions have happened."""
+        self._carried: list[SupportChange] = []
         self._transaction = Transaction(
             store, self._work, closed if closed is not None else {}, orders_texts=orders_texts
         )
-        self._set_steps(steps_in_order(graph))
+        self._set_steps(strategy.steps(graph))
 
     def _set_steps(self, steps: dict[Step, str], known: Sequence[RulesOfStep] = ()) -> None:
         rules_of = {rules.step: rules for rules in known}
@@ -75,9 +98,12 @@ class Maintainer:
         return self._transaction.maintained.get(predicate)
 
     @property
-    def hidden_count(self) -> int:
-        """How many rows of all relations are no facts."""
-        return sum(maintained.hidden for maintained in self._transaction.maintained.values())
+    def fact_count(self) -> int:
+        """How many facts there are now, also within a transaction."""
+        transaction = self._transaction
+        total = transaction.store.size - sum(maintained.hidden for maintained in transaction.maintained.values())
+        replaced = transaction.replaced.values()
+        return total + sum(one.after.size - one.before.visible_count for one in replaced)
 
     def has_hidden_rows(self, query: Query) -> bool:
         return bool(self._hidden(query))
@@ -93,7 +119,9 @@ class Maintainer:
 
     def strategy(self, node: str) -> str:
         """How the rules of a hyper-node follow changes as a rule."""
-        (rules,) = (rules for rules in self._order if rules.step.owner == node)
+        rules = next((rules for rules in self._order if rules.step.owner == node), None)
+        if rules is None:  # it is part of a larger step
+            return self._strategy.recursive_name
         closed = self._closed_by(rules)
         if closed is not None:
             return closed.module.name
@@ -109,34 +137,51 @@ class Maintainer:
         started = time.perf_counter()
         self._work.check = check
         before = self._order, self._node_of, self._readers
-        steps = steps_in_order(graph) if graph is not None else None
-        if graph is not None and steps is not None:
-            if orders_texts(graph):
-                self._transaction.order_texts()
-            self._disclose_but(steps)
+        steps = self._strategy.steps(graph) if graph is not None else None
+        if graph is not None and orders_texts(graph):
+            self._transaction.order_texts()
         try:
+            self._strategy.prepare(self._order, self._transaction)
             outcome = self._changed(facts, steps)
+            if self.committing is not None:
+                self.committing(outcome)
         except BaseException as error:
             self._order, self._node_of, self._readers = before
             self._transaction.roll_back()
+            self._strategy.forget()
             if not isinstance(error, DoesNotFit):
                 raise
             self._disclose(error.predicate)
             return self.apply(facts, graph, check)
         self._transaction.commit()
+        self.commits += 1
+        self._carried.clear()
         if graph is not None and self._closes:
-            self._enclose()
+            self.enclose()
         outcome.seconds = time.perf_counter() - started
         return outcome
 
+    def follow_by(self, strategy: Strategy, graph: RuleGraph, check: Callable[[], None] = lambda: None) -> None:
+        """From now on changes are followed in another way; no fact changes."""
+        before = self._strategy, self._closes
+        strategy.forget()  # what it knows may be from before the changes that another one has followed
+        self._strategy, self._closes = strategy, strategy.follows_closures and self._may_close
+        try:
+            self.apply(FactChange(), graph, check)
+        except BaseException:
+            self._strategy, self._closes = before
+            raise
+
     def _changed(self, facts: FactChange, steps: dict[Step, str] | None) -> Outcome:
         outcome = Outcome()
+        if steps is not None:
+            self._open_but(steps)
         self._change_explicit(facts, outcome)
         change = RuleChange()
         if steps is not None:
             known = [rules.step for rules in self._order]
-            counts = self._strategy.counts_recursion
-            change = change_steps(known, list(steps), self._transaction, counts=counts)
+            counts, replaces = self._strategy.counts_recursion, self._strategy.replaces
+            change = change_steps(known, list(steps), self._transaction, counts=counts, replaces=replaces)
             self._set_steps(steps, self._order)
         reports = []
         recursive: dict[str, list[StepRules]] = {}
@@ -149,16 +194,41 @@ class Maintainer:
                 for name in rules.heads:
                     recursive.setdefault(name, []).append(rules)
         outcome.steps = by_node(reports)
+        if self.committing is not None:  # a journal is about single facts
+            self._transaction.settle(self._transaction.replaced.keys() - self._transaction.closed.keys())
         self._collect(outcome)
         return outcome
 
+    def forget_carried(self) -> None:
+        """Somebody has written all support as it is now."""
+        self._carried.clear()
+
+    def support_changes(self) -> list[SupportChange]:
+        """What the transaction that runs changes in the support of facts, with what was carried along to it."""
+        closed = self._transaction.closed
+        found = list(self._carried)
+        for rules in self._order:
+            closing = self._closed_by(rules)
+            if closing is not None:
+                found += changes_of_closure(closing, rules.step.owner)
+        for name, maintained in self._transaction.maintained.items():
+            if name not in closed:
+                found += changes_of_relation(name, maintained)
+        return found
+
     def _collect(self, outcome: Outcome) -> None:
+        replaced = self._transaction.replaced
+        for name, replacement in replaced.items():
+            if not is_auxiliary(name) and name not in self._transaction.closed:
+                outcome.add(name, *sides_of(replacement))
         for name, closed in self._transaction.closed.items():
             if closed.change is not None:
                 change = closed.change
                 outcome.add(name, OneSide(change, change.deleted), OneSide(change, change.inserted))
         for name, maintained in self._transaction.maintained.items():
-            if maintained.is_touched and not is_auxiliary(name) and name not in self._transaction.closed:
+            if not maintained.is_touched or is_auxiliary(name) or name in replaced:
+                continue
+            if name not in self._transaction.closed:
                 outcome.add(name, *map(Written, maintained.difference()))
 
     def _change_explicit(self, facts: FactChange, outcome: Outcome) -> None:
@@ -178,22 +248,50 @@ class Maintainer:
 
     # -- closures ----------------------------------------------------------------------------------------------------
 
-    def _disclose_but(self, wanted: dict[Step, str]) -> None:
+    def _open_but(self, wanted: dict[Step, str]) -> None:
         """Rules are about to change: what closes a predicate may go on only if it stays as it is."""
         for rules in self._order:
             closed = self._closed_by(rules)
             if closed is not None and rules.step not in wanted:
-                self._disclose(closed.predicate)
+                # Who keeps a journal wants to know what the step has supported pair by pair.
+                before = disclosed(closed, rules.step.owner) if self.committing is not None else None
+                self._transaction.open(closed.predicate, before)
 
     def _disclose(self, predicate: str) -> None:
         (rules,) = (rules for rules in self._order if self._closes_predicate(rules, predicate))
         self._transaction.disclose(predicate, disclosed(self._transaction.closed[predicate], rules.step.owner))
         if self._strategy.counts_recursion and isinstance(rules, StepRules):
             recount(rules, self._transaction)
-            self._transaction.relation(predicate, 2).commit()
+            maintained = self._transaction.relation(predicate, 2)
+            self._carried += changes_of_relation(predicate, maintained)
+            maintained.commit()
 
-    def _enclose(self) -> None:
-        """Closures that have come with new rules are kept as such from now on."""
+    def _enclose_new(self, task: Task) -> bool:
+        """Closes a predicate by a step with new rules, without running one of them; False where that is not possible."""
+        module, owner = closure_module(task.rules.step.modules) if self._closes else None, task.rules.step.owner
+        if module is None or module.predicate is None:
+            return False
+        transaction = self._transaction
+        may_delete, may_insert = direction(task)
+        external, universe = transaction.untouched_external(module.predicate), transaction.store.universe
+        step = transaction.current(module.step, 2).facts if module.step is not None else None
+        try:
+            if external is not None:
+                before = transaction.replaced[module.predicate].before
+                closed = ClosedPredicate(module, external, step, universe)
+            else:
+                before = transaction.relation(module.predicate, 2)
+                closed = enclosed(module, owner, before, step, universe)
+        except DoesNotFit:
+            return False
+        started_from = external.relation if external is not None else None
+        after = Enclosed(before, closed.relation(), owner, started_from, may_delete=may_delete, may_insert=may_insert)
+        transaction.enclose_at_commit(module.predicate, closed, after)
+        task.report.strategy, task.report.reason = module.name, "its rules are new"
+        return True
+
+    def enclose(self) -> None:
+        """What hyper-nodes close is kept as closures from now on: after new rules, and after a store was opened."""
         for rules in self._order:
             module = closure_module(rules.step.modules) if isinstance(rules, StepRules) else None
             if module is not None and module.predicate is not None and module.predicate not in self._transaction.closed:
@@ -201,11 +299,18 @@ class Maintainer:
                 step = self._transaction.visible(module.step) if module.step is not None else None
                 with contextlib.suppress(DoesNotFit):
                     closed = enclosed(module, rules.step.owner, maintained, step, self._transaction.store.universe)
+                    if self.committing is not None:
+                        self._carried += changes_by_enclosing(module.predicate, rules.step.owner, maintained)
                     self._transaction.enclose(module.predicate, closed)
 
     def _closes_predicate(self, rules: RulesOfStep, predicate: str) -> bool:
         module = closure_module(rules.step.modules) if isinstance(rules, StepRules) else None
         return module is not None and module.predicate == predicate
+
+    def closing_owner(self, predicate: str) -> str:
+        """The owner of the step that closes a closed predicate."""
+        (owner,) = (rules.step.owner for rules in self._order if self._closes_predicate(rules, predicate))
+        return owner
 
     def _closed_by(self, rules: RulesOfStep) -> ClosedPredicate | None:
         """The closed predicate of a step."""
@@ -224,10 +329,12 @@ class Maintainer:
         found = closed.update(transaction.difference(step, 2) if step is not None else None)
         if maintained is None:
             transaction.store.relations[predicate] = closed.relation()
+            return
+        replacement = ReplacedByClosure(maintained, closed.relation(), found)
+        if self._strategy.replaces and found.count * _LARGE_PART > maintained.visible_count:
+            transaction.replace(predicate, replacement)
         else:
-            owner = maintained.relation.owners[0]
-            maintained.change_support(owner, maintained.locate(found.deleted.rows()), -1)
-            maintained.change_support(owner, maintained.place(found.inserted.rows()), 1)
+            replacement.settle()
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -240,8 +347,11 @@ class Maintainer:
             return True
         if isinstance(rules, AggregateRules) or not rules.step.recursive:
             return False
-        maintained = self._transaction.maintained
-        return any(name in maintained and maintained[name].has_lost for name in rules.heads)
+        maintained, replaced = self._transaction.maintained, self._transaction.replaced
+        return any(
+            replaced[name].may_delete if name in replaced else name in maintained and maintained[name].has_lost
+            for name in rules.heads
+        )
 
     def _maintain(self, rules: RulesOfStep, change: RuleChange, recursive: dict[str, list[StepRules]]) -> StepReport:
         started, instances = time.perf_counter(), self._work.instances
@@ -258,26 +368,42 @@ class Maintainer:
             report.strategy, _ = strategy.groups(rules, transaction)
         else:
             new, removed = change.new.get(owner, []), change.removed.get(owner, [])
-            task = Task(rules, transaction, report, new, removed, recursive)
-            if rules.step.recursive:
-                strategy.recursive(task)
-            else:
+            closing = frozenset[NormalRule]().union(*(change.closed.get(name, ()) for name in rules.heads))
+            task = Task(rules, transaction, report, new, removed, recursive, closing)
+            if not rules.step.recursive:
                 self._ask_earlier(strategy.nonrecursive(task), recursive)
-        for maintained, point in points:
-            deleted, inserted = maintained.changed_since(point)
+            elif owner not in change.new or not self._enclose_new(task):
+                strategy.recursive(task)
+        for name, point in points.items():
+            deleted, inserted = self._changes_since(name, point)
             report.deleted += deleted
             report.inserted += inserted
         report.instances = self._work.instances - instances
         report.seconds = time.perf_counter() - started
         return report
 
-    def _points(self, rules: RulesOfStep) -> list[tuple[MaintainedRelation, int]]:
-        """Where the heads of a step stand before it; a closed predicate tells its changes itself."""
+    def _points(self, rules: RulesOfStep) -> dict[str, _Point]:
+        """Where the heads of a step stand before it; a closed predicate tells its changes itself, and auxiliary ones need not."""
+        maintained, replaced = self._transaction.maintained, self._transaction.replaced
+        found = {}
+        for name in rules.heads:
+            if not is_auxiliary(name) and name not in self._transaction.closed:
+                known = maintained.get(name)
+                counts = replaced[name].counts if name in replaced else None
+                if name in self._transaction.opened:
+                    counts = 0, 0
+                found[name] = _Point(known.flips() if known is not None else 0, counts)
+        return found
+
+    def _changes_since(self, name: str, point: _Point) -> tuple[int, int]:
+        """How many facts of a head have gone and come since a point."""
         transaction = self._transaction
-        found = [
-            transaction.relation(name, arity) for name, arity in rules.heads.items() if name not in transaction.closed
-        ]
-        return [(maintained, maintained.flips()) for maintained in found]
+        maintained, replaced = transaction.maintained.get(name), transaction.replaced.get(name)
+        if replaced is None:
+            return maintained.changed_since(point.flips) if maintained is not None else (0, 0)
+        deleted, inserted = replaced.counts
+        earlier = point.counts or tuple(map(len, replaced.before.difference()))
+        return max(0, deleted - earlier[0]), max(0, inserted - earlier[1])
 
     def _ask_earlier(self, gone: Found, recursive: dict[str, list[StepRules]]) -> None:
         """A recursive step that came earlier may derive what has just lost its last support: it never said so."""

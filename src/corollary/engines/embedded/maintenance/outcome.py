@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from corollary.engines.embedded.closures import Difference
+from corollary.engines.embedded.maintenance.replacement import Replacement
 from corollary.engines.embedded.maintenance.transaction import StepReport
 from corollary.engines.embedded.relation import Codes
 
@@ -41,6 +42,22 @@ class OneSide:
 
     def rows(self) -> Codes:
         return self._rows.rows()
+
+
+class ReplacedSide:
+    """What went or came where a predicate was derived anew."""
+
+    def __init__(self, replacement: Replacement, side: int) -> None:
+        self._replacement = replacement
+        self._side = side
+        self.count = replacement.counts[side]
+
+    def rows(self) -> Codes:
+        return self._replacement.difference[self._side]
+
+
+def sides_of(replacement: Replacement) -> tuple[ReplacedSide, ReplacedSide]:
+    return ReplacedSide(replacement, 0), ReplacedSide(replacement, 1)
 
 
 @dataclass

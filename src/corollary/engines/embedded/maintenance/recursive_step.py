@@ -33,8 +33,9 @@ _NOBODY = np.empty(0, np.int64)
 class Task:
     """One step to maintain in one transaction.
 
-    `new_rules` and `removed_rules` are those that the step has got or lost in it. `earlier` are recursive steps that came
-    before and share a predicate with it: where they do not count, they may derive more of it than they support.
+    `new_rules` and `removed_rules` are those that the step has got or lost in it; `closing_rules` are those of steps that are
+    no more and that closed a predicate of it. `earlier` are recursive steps that came before and share a predicate with it:
+    where they do not count, they may derive more of it than they support.
     """
 
     rules: StepRules
@@ -43,6 +44,7 @@ class Task:
     new_rules: list[NormalRule] = field(default_factory=list)
     removed_rules: list[NormalRule] = field(default_factory=list)
     earlier: Mapping[str, list[StepRules]] = field(default_factory=dict)
+    closing_rules: frozenset[NormalRule] = frozenset()
 
     @property
     def is_new(self) -> bool:

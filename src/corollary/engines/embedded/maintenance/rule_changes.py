@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.maintenance.transaction import Transaction
 from corollary.planning import NormalRule, normalise
 from corollary.planning.steps import RuleStep, Step, predicates_of, steps_of_rule
 from corollary.program import Aggregation, Comparison, Negation, Rule
+
+_MANY = 1_000  # facts: fewer are withdrawn one by one
 
 
 @dataclass
@@ -18,6 +22,7 @@ class RuleChange:
 
     new: dict[str, list[NormalRule]] = field(default_factory=dict)
     removed: dict[str, list[NormalRule]] = field(default_factory=dict)
+    closed: dict[str, frozenset[NormalRule]] = field(default_factory=dict)  # by predicate: what closed it before
 
     @property
     def read_before(self) -> set[str]:
@@ -26,18 +31,23 @@ class RuleChange:
 
 
 def change_steps(
-    known: Iterable[Step], wanted: Sequence[Step], transaction: Transaction, *, counts: bool
+    known: Iterable[Step], wanted: Sequence[Step], transaction: Transaction, *, counts: bool, replaces: bool
 ) -> RuleChange:
     """Hands the support of steps that are no more over to those that go on with their rules, or withdraws it.
 
-    `counts` tells that recursive steps count their instances, as all others do.
+    `counts` tells that recursive steps count their instances, as all others do; `replaces` that a step which goes may leave a
+    relation of its own with what others support. A step that closed a predicate has no support to hand over: whoever goes on
+    with its rules starts with them.
     """
     heir_of_rule = {rule.name: step for step in wanted if isinstance(step, RuleStep) for rule in step.rules}
     known, kept = set(known), set()
     change = RuleChange()
     for step in known - set(wanted):
+        if step.heads.keys() & transaction.opened.keys() and isinstance(step, RuleStep) and step.recursive:
+            change.closed |= dict.fromkeys(step.heads, frozenset(step.rules))
+            continue
         heir = _heir(step, heir_of_rule)
-        _hand_over(step, heir, transaction, counts=counts)
+        _hand_over(step, heir, transaction, counts=counts, replaces=replaces)
         if heir is not None and isinstance(step, RuleStep):
             kept |= {rule.name for rule in step.rules if rule.name in heir_of_rule}
             removed = [rule for rule in step.rules if rule.name not in heir_of_rule]
@@ -49,14 +59,34 @@ def change_steps(
     return change
 
 
-def _hand_over(step: Step, heir: RuleStep | None, transaction: Transaction, *, counts: bool) -> None:
+def _hand_over(step: Step, heir: RuleStep | None, transaction: Transaction, *, counts: bool, replaces: bool) -> None:
     """What a step supports its heir does from now on, as far as it has rules for it."""
     for name, arity in step.heads.items():
-        maintained = transaction.supported(name, arity)
         if heir is not None and name in heir.heads:
-            maintained.transfer(step.owner, heir.owner, counts=counts)
+            transaction.supported(name, arity).transfer(step.owner, heir.owner, counts=counts)
+        elif replaces and arity and name not in transaction.closed and _owns_most(step, name, transaction):
+            transaction.anew(
+                name, transaction.others(name, arity, step.owner), may_insert=_may_insert(name, transaction)
+            )
         else:
-            maintained.withdraw(step.owner)
+            transaction.supported(name, arity).withdraw(step.owner)
+
+
+def _owns_most(step: Step, name: str, transaction: Transaction) -> bool:
+    """Whether most facts of a predicate go with the step."""
+    replaced = transaction.replaced.get(name)
+    relation = replaced.after if replaced is not None else transaction.relation(name, step.heads[name]).relation
+    if step.owner not in relation.owners:
+        return False
+    own = int(np.count_nonzero(relation.support_of(step.owner)[: relation.size]))
+    return 2 * own > max(relation.size, _MANY)
+
+
+def _may_insert(name: str, transaction: Transaction) -> bool:
+    replaced, maintained = transaction.replaced.get(name), transaction.maintained.get(name)
+    if replaced is not None:
+        return replaced.may_insert
+    return maintained is None or len(maintained.difference()[1]) > 0
 
 
 def _heir(step: Step, heir_of_rule: dict[str, RuleStep]) -> RuleStep | None:
@@ -80,10 +110,24 @@ def steps_in_order(graph: RuleGraph) -> dict[Step, str]:
 def steps_of_node(graph: RuleGraph, node: HyperNode) -> Iterable[Step]:
     rules: list[NormalRule] = []
     for name in node.rules:
-        auxiliary, rule = steps_of_rule(normalise(graph.rules[name]))
+        auxiliary, rule = _split(graph.rules[name])
         yield from auxiliary
         rules.append(rule)
     yield RuleStep(str(node), tuple(rules), graph.is_recursive(node), modules_of(graph, node))
+
+
+_SPLIT: dict[int, tuple[Rule, tuple[tuple[Step, ...], NormalRule]]] = {}
+_MOST_SPLIT = 10_000
+
+
+def _split(rule: Rule) -> tuple[tuple[Step, ...], NormalRule]:
+    """The steps of a rule; most rules of a program stay when some change, so they are kept."""
+    known = _SPLIT.get(id(rule))
+    if known is None:
+        if len(_SPLIT) >= _MOST_SPLIT:
+            _SPLIT.clear()
+        known = _SPLIT[id(rule)] = rule, steps_of_rule(normalise(rule))  # the rule lives on with its identity
+    return known[1]
 
 
 def orders_texts(graph: RuleGraph) -> bool:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from corollary.engines.embedded.maintenance.aggregates import AggregateRules, maintain_groups
+from corollary.analysis import RuleGraph
+from corollary.engines.embedded.maintenance.aggregates import AggregateRules, maintain_groups, touched_groups
 from corollary.engines.embedded.maintenance.backward_forward import maintain_by_checking
 from corollary.engines.embedded.maintenance.counting import derive_with_counts, maintain_by_counting
 from corollary.engines.embedded.maintenance.deletion import delete_and_rederive
 from corollary.engines.embedded.maintenance.recompute import recompute, recompute_groups
 from corollary.engines.embedded.maintenance.recursive_counting import maintain_with_recursive_counts
 from corollary.engines.embedded.maintenance.recursive_step import Found, RecursiveStep, Task
+from corollary.engines.embedded.maintenance.rule_changes import steps_in_order
+from corollary.engines.embedded.maintenance.step_rules import StepRules, atoms_of_rule
 from corollary.engines.embedded.maintenance.transaction import Transaction
+from corollary.planning.steps import Step
 from corollary.program import Atom
 
 _AT_LEAST = 2_000  # rule instances that are always worth a try; facts whose loss is always followed
+_COUNTING = 6  # a counted instance costs as much as so many when everything is derived
+_START = 5  # a recursive step that starts to change in more than this part of its facts is derived anew
 
 
 class Strategy:
@@ -28,6 +34,7 @@ class Strategy:
     nonrecursive_name = "counting"
     counts_recursion = False  # recursive steps count their rule instances
     follows_closures = True  # hyper-nodes that are closures are kept as such
+    replaces = False  # what is derived anew takes the place of what was there
 
     def __init__(self) -> None:
         self._costs: dict[str, int] = {}
@@ -36,12 +43,22 @@ class Strategy:
         """A step was derived from nothing, and that took so many rule instances."""
         self._costs[owner] = instances
 
+    def steps(self, graph: RuleGraph) -> dict[Step, str]:
+        """What is maintained as one, in order; each with the name of its hyper-node."""
+        return steps_in_order(graph)
+
+    def prepare(self, order: Sequence[StepRules | AggregateRules], transaction: Transaction) -> None:
+        """Called before each transaction."""
+
+    def forget(self) -> None:
+        """Called when a transaction was given up."""
+
     def nonrecursive(self, task: Task) -> Found:
         task.report.strategy = "counting"
         return (derive_with_counts if task.is_new else maintain_by_counting)(task.rules, task.transaction)
 
     def groups(self, rules: AggregateRules, transaction: Transaction) -> tuple[str, Found]:
-        return "aggregates by group", maintain_groups(rules, transaction)
+        return "aggregates by group", maintain_groups(rules, transaction, touched_groups(rules, transaction))
 
     def recursive(self, task: Task) -> Found:
         raise NotImplementedError
@@ -68,6 +85,7 @@ class _Simple(Strategy):
 class _Recompute(Strategy):
     name = recursive_name = nonrecursive_name = "recompute"
     follows_closures = False
+    replaces = True
 
     def nonrecursive(self, task: Task) -> Found:
         task.report.strategy = "recompute"
@@ -87,23 +105,62 @@ class _Auto(Strategy):
     """Chooses for each step by the size of the change, and by what the step has cost so far."""
 
     name = recursive_name = "auto"
+    replaces = True
 
     def nonrecursive(self, task: Task) -> Found:
-        if not task.is_new and (reason := _mostly_gone(task)):
+        if task.is_new:
+            return self._recompute(task, "its rules are new")
+        if reason := _mostly_changed(task) or self._many_instances(task):
             return self._recompute(task, reason)
         return super().nonrecursive(task)
+
+    def groups(self, rules: AggregateRules, transaction: Transaction) -> tuple[str, Found]:
+        """Most groups are looked at faster together: then nobody has to find their bindings."""
+        step = rules.step
+        deleted, inserted, left = transaction.change_of(step.bindings, len(step.names))
+        if deleted + inserted > max(left, _AT_LEAST):
+            return "recompute", recompute_groups(rules, transaction)
+        touched = touched_groups(rules, transaction)
+        (arity,) = step.heads.values()
+        if 3 * len(touched) > max(transaction.current(step.result, arity).size, _AT_LEAST // 100):
+            return "recompute", recompute_groups(rules, transaction)
+        return "aggregates by group", maintain_groups(rules, transaction, touched)
+
+    def _many_instances(self, task: Task) -> str:
+        """Whether so many instances come and go that running the rules once over everything is cheaper."""
+        transaction, share = task.transaction, 0.0
+        for rule in task.rules.step.rules:
+            for atom in atoms_of_rule(rule):
+                if transaction.has_changed(atom.predicate):
+                    deleted, inserted, left = transaction.change_of(atom.predicate, atom.arity)
+                    share += (deleted + inserted) / max(1, left + deleted)
+        instances = int(share * self._instances(task)) if share else 0
+        cost = self._cost(task)
+        if instances <= max(cost // _COUNTING, _AT_LEAST):
+            return ""
+        return f"about {instances:,} instances would change, deriving takes {cost:,}"
+
+    def _instances(self, task: Task) -> int:
+        """How many instances the rules of a nonrecursive step have had: it has counted them."""
+        found = 0
+        for name, arity in task.rules.heads.items():
+            relation = task.transaction.supported(name, arity).relation
+            found += int(relation.support_of(task.rules.step.owner)[: relation.size].sum())
+        return found
 
     def recursive(self, task: Task) -> Found:
         if task.is_new:
             return self._recompute(task, "its rules are new")
+        if task.rules.heads.keys() & task.transaction.opened.keys():
+            return self._recompute(task, "it was closed")
+        if reason := _mostly_changed(task):
+            return self._recompute(task, reason)
         if not _loses(task):
             task.report.strategy, task.report.reason = "semi-naive", "nothing was deleted"
             step = RecursiveStep(task)
             step.insert({})
             step.clear_marks()
             return {}
-        if reason := _mostly_gone(task):
-            return self._recompute(task, reason)
         return self._follow_deletion(task)
 
     def _follow_deletion(self, task: Task) -> Found:
@@ -138,8 +195,8 @@ class _Auto(Strategy):
         return gone
 
     def _cost(self, task: Task) -> int:
-        """About how many rule instances deriving the step takes: as many as the last time, or one for each fact."""
-        facts = sum(task.transaction.relation(name, arity).relation.size for name, arity in task.rules.heads.items())
+        """About how many rule instances deriving the step takes: as many as the last time, or some for each fact."""
+        facts = sum(task.transaction.supported(name, arity).relation.size for name, arity in task.rules.heads.items())
         return max(facts, self._costs.get(task.rules.step.owner, 0))
 
 
@@ -166,16 +223,20 @@ def _loses(task: Task) -> bool:
     return any(len(transaction.relation(name, arity).lost_rows()) for name, arity in task.rules.heads.items())
 
 
-def _mostly_gone(task: Task) -> str:
+def _mostly_changed(task: Task) -> str:
     """Why deriving anew is the better choice from the start; nothing where it is not."""
-    transaction = task.transaction
+    transaction, heads = task.transaction, task.rules.heads
     for rule in task.rules.step.rules:
         for atom in rule.body.sources:
             if isinstance(atom, Atom) and transaction.has_changed(atom.predicate):
-                gone, left = transaction.change_of(atom.predicate, atom.arity)
-                if gone > max(left, _AT_LEAST):
-                    name = atom.predicate.removeprefix("\0").partition("\0")[0]
-                    return f"{gone:,} facts of {name} went, {left:,} are left"
+                deleted, inserted, left = transaction.change_of(atom.predicate, atom.arity)
+                # Inside a recursive step, what has changed so far is only where the changes begin.
+                limit = left // _START if atom.predicate in heads else left
+                name = atom.predicate.removeprefix("\0").partition("\0")[0]
+                if deleted > max(limit, _AT_LEAST):
+                    return f"{deleted:,} facts of {name} went, {left:,} are left"
+                if inserted > max(limit, _AT_LEAST):
+                    return f"{inserted:,} facts of {name} came to {left:,}"
     return ""
 
 

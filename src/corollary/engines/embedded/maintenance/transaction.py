@@ -9,7 +9,8 @@ import numpy as np
 
 from corollary.engines.embedded.evaluation import Store
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
-from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
+from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation
+from corollary.engines.embedded.maintenance.replacement import Replacement
 from corollary.engines.embedded.maintenance.step_rules import Delta
 from corollary.engines.embedded.maintenance.views import Views
 from corollary.engines.embedded.ordering import Ordering
@@ -47,9 +48,12 @@ class Transaction:
         self.work = work
         self.closed = closed
         self._maintained: dict[str, MaintainedRelation] = {}
+        self._replaced: dict[str, Replacement] = {}
+        self._opened: dict[str, ClosedPredicate] = {}
+        self._enclosed: dict[str, ClosedPredicate] = {}
         self.orders_texts = orders_texts
         ordering = Ordering(store.universe, texts=orders_texts)
-        self.views = Views(store, self._maintained, self.difference, work, ordering)
+        self.views = Views(store, self._known, self.difference, work, ordering)
 
     def order_texts(self) -> None:
         """From now on texts have ranks as well: some rule or query compares them."""
@@ -61,9 +65,30 @@ class Transaction:
     def maintained(self) -> Mapping[str, MaintainedRelation]:
         return self._maintained
 
+    @property
+    def replaced(self) -> Mapping[str, Replacement]:
+        """The predicates that have been derived anew."""
+        return self._replaced
+
+    @property
+    def opened(self) -> Mapping[str, ClosedPredicate]:
+        """The predicates that were closed before the transaction, by a step that is no more."""
+        return self._opened
+
+    def _known(self, predicate: str) -> MaintainedRelation | None:
+        """The relation of a predicate that has both versions, if it has changed at all."""
+        if predicate in self._replaced:
+            self.settle([predicate])
+        return self._maintained.get(predicate)
+
+    def settle(self, predicates: Iterable[str]) -> None:
+        """Some predicates that were derived anew get relations with both versions."""
+        for predicate in list(predicates):
+            self._replaced.pop(predicate).settle()
+
     def relation(self, predicate: str, arity: int) -> MaintainedRelation:
         """The relation of a predicate, ready to change."""
-        known = self._maintained.get(predicate)
+        known = self._known(predicate)
         if known is None:
             relation = self.store.relation(predicate, arity)
             known = self._maintained[predicate] = MaintainedRelation(relation, EXPLICIT)
@@ -78,6 +103,8 @@ class Transaction:
         closed = self.closed.get(predicate)
         if closed is not None:
             return closed.change is not None and closed.change.count > 0
+        if predicate in self._replaced:
+            return any(self._replaced[predicate].counts)
         maintained = self._maintained.get(predicate)
         return maintained is not None and maintained.is_touched
 
@@ -86,28 +113,99 @@ class Transaction:
         closed, maintained = self.closed.get(predicate), self._maintained.get(predicate)
         if closed is not None and closed.change is not None:
             return closed.change.deleted.rows(), closed.change.inserted.rows()
+        if predicate in self._replaced:
+            return self._replaced[predicate].difference
         if maintained is not None:
             return maintained.difference()
         return (np.empty((0, arity), np.uint32),) * 2
 
-    def change_of(self, predicate: str, arity: int) -> tuple[int, int]:
-        """How many visible facts of a predicate went, and how many of those that were there are left."""
-        closed = self.closed.get(predicate)
+    def change_of(self, predicate: str, arity: int) -> tuple[int, int, int]:
+        """How many visible facts of a predicate went and came, and how many of those that were there are left."""
+        closed, replaced = self.closed.get(predicate), self._replaced.get(predicate)
         if closed is not None and closed.change is not None:
-            return closed.change.deleted.count, closed.closure.count - closed.change.inserted.count
-        gone, new = map(len, self.difference(predicate, arity))
-        return gone, self.relation(predicate, arity).visible_count - new
+            deleted, inserted = closed.change.deleted.count, closed.change.inserted.count
+            return deleted, inserted, closed.closure.count - inserted
+        if replaced is not None:
+            deleted, inserted = replaced.counts
+            return deleted, inserted, replaced.after.size - inserted
+        deleted, inserted = map(len, self.difference(predicate, arity))
+        maintained = self._maintained.get(predicate)
+        size = maintained.visible_count if maintained is not None else self.store.relation(predicate, arity).size
+        return deleted, inserted, size - inserted
+
+    def current(self, predicate: str, arity: int) -> Relation:
+        """A relation with the facts that are visible now; the maintained one itself where it hides nothing."""
+        if predicate in self._replaced:
+            return self._replaced[predicate].after
+        maintained = self._maintained.get(predicate)
+        if maintained is None or not maintained.hidden:
+            return self.store.relation(predicate, arity)
+        return relation_of(maintained.rows(maintained.without(np.arange(maintained.relation.size), GONE)))
+
+    def others(self, predicate: str, arity: int, owner: str) -> Relation:
+        """The facts that others than the owner support, with their support, in a relation of its own."""
+        replaced = self._replaced.get(predicate)
+        relation = replaced.after if replaced is not None else self.relation(predicate, arity).relation
+        owners = [other for other in relation.owners if other != owner]
+        found = Relation(arity, self.store.universe.code_bits, counted=True)
+        supports = [relation.support_of(other)[: relation.size] for other in owners]
+        if supports:
+            numbers = np.flatnonzero(np.logical_or.reduce([counts > 0 for counts in supports]))
+            found.append_distinct(relation.rows[numbers])
+            for other, counts in zip(owners, supports, strict=True):
+                found.support_of(other)[: len(numbers)] = counts[numbers]
+        return found
+
+    # -- predicates that are derived anew ----------------------------------------------------------------------------
+
+    def replace(self, predicate: str, replacement: Replacement) -> None:
+        """From now on a predicate has other facts."""
+        self._replaced[predicate] = replacement
+
+    def anew(self, predicate: str, after: Relation, *, may_delete: bool = True, may_insert: bool = True) -> None:
+        """Replaces the facts of a predicate by those of a relation with support, what others have changed so far among them."""
+        earlier = self._replaced.get(predicate)
+        before = earlier.before if earlier is not None else self.relation(predicate, after.arity)
+        self._replaced[predicate] = Replacement(before, after, may_delete=may_delete, may_insert=may_insert)
+
+    def open(self, predicate: str, before: MaintainedRelation | None = None) -> None:
+        """The step that closes a predicate is no more: what others support is left of it. `before` are its pairs so far."""
+        if before is not None:
+            self._maintained[predicate] = before
+        before = self.relation(predicate, 2)
+        closed = self._opened[predicate] = self.closed.pop(predicate)
+        external = closed.external
+        numbers = external.without(np.arange(external.relation.size), GONE)
+        after = Relation(2, self.store.universe.code_bits, counted=True)
+        after.append_distinct(external.rows(numbers))
+        for owner in external.relation.owners:
+            after.support_of(owner)[: len(numbers)] = external.relation.support_of(owner)[numbers]
+        replacement = self._replaced[predicate] = Replacement(before, after)
+        replacement.is_opening = True
+
+    def untouched_external(self, predicate: str) -> MaintainedRelation | None:
+        """What a closure that is no more started from, where nothing else has happened to the predicate since."""
+        replaced = self._replaced.get(predicate)
+        is_opening = replaced is not None and replaced.is_opening
+        return self._opened[predicate].external if is_opening else None
+
+    def enclose_at_commit(self, predicate: str, closed: ClosedPredicate, replacement: Replacement) -> None:
+        """A step with new rules closes a predicate."""
+        self._enclosed[predicate] = closed
+        self._replaced[predicate] = replacement
+
+    # -- between transactions ----------------------------------------------------------------------------------------
 
     def visible(self, predicate: str) -> Codes:
         """The visible facts of a predicate of two arguments, between transactions."""
         maintained = self._maintained.get(predicate)
         return maintained.facts() if maintained is not None else self.store.relation(predicate, 2).facts
 
-    def enclose(self, predicate: str, closed: ClosedPredicate) -> None:
-        """From now on a predicate is kept as a closure."""
+    def enclose(self, predicate: str, closed: ClosedPredicate, written: Relation | None = None) -> None:
+        """From now on a predicate is kept as a closure; `written` are its pairs, where somebody has written them out."""
         self.closed[predicate] = closed
         self._maintained.pop(predicate, None)
-        self.store.relations[predicate] = closed.relation()
+        self.store.relations[predicate] = written if written is not None else closed.relation()
 
     def disclose(self, predicate: str, maintained: MaintainedRelation) -> None:
         """From now on a predicate is kept fact by fact."""
@@ -129,22 +227,50 @@ class Transaction:
         return found
 
     def commit(self) -> None:
+        for predicate, replacement in self._replaced.items():
+            replacement.freeze()
+            self._maintained.pop(predicate, None)
+            self.store.relations[predicate] = replacement.after
+        for predicate in self._opened.keys() - self._replaced.keys():
+            self.store.relations[predicate] = self._maintained[predicate].relation
         for closed in self.closed.values():
             closed.commit()
         for maintained in self._maintained.values():
             maintained.commit()
-        self.views.forget_deltas()
+        for predicate, closed in self._enclosed.items():
+            written = self._replaced[predicate].after if predicate in self._replaced else None
+            self.enclose(predicate, closed, written)
+        self._forget()
 
     def roll_back(self) -> None:
+        self.closed.update(self._opened)
+        for predicate in self._opened:
+            del self._maintained[predicate]
         for predicate, closed in self.closed.items():
             closed.roll_back()
             if predicate not in self._maintained:
                 self.store.relations[predicate] = closed.relation()
         for maintained in self._maintained.values():
             maintained.roll_back()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._replaced.clear()
+        self._opened.clear()
+        self._enclosed.clear()
         self.views.forget_deltas()
 
 
 def facts_of(relation: Relation) -> Codes:
     """The facts of a relation of its own, also of one without arguments."""
     return relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
+
+
+def relation_of(facts: Codes) -> Relation:
+    """A relation of its own with distinct facts."""
+    relation = Relation(facts.shape[1])
+    if relation.arity:
+        relation.append_distinct(facts)
+    else:
+        relation.size = min(1, len(facts))
+    return relation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Views:
     def __init__(
         self,
         store: Store,
-        maintained: Mapping[str, MaintainedRelation],
+        maintained: Callable[[str], MaintainedRelation | None],
         difference: Callable[[str, int], tuple[Codes, Codes]],
         work: Work,
         ordering: Ordering,
@@ -117,7 +117,7 @@ class Views:
         if version not in _HIDDEN:
             known = self._deltas.get(source.predicate)
             return known if known is not None else self._change(source.predicate, predicate, source.arity)
-        maintained = self._maintained.get(predicate)
+        maintained = self._maintained(predicate)
         if maintained is None:
             return self._store.known(predicate) or self._store.relation(predicate, source.arity)
         if maintained.arity == 0:
@@ -134,7 +134,7 @@ class Views:
         """The flags of the rows and those of them that hide a row; None where every row is visible."""
         assert isinstance(source, Atom)
         version, predicate = version_of(source.predicate)
-        maintained = self._maintained.get(predicate)
+        maintained = self._maintained(predicate)
         if version not in _HIDDEN or maintained is None or maintained.arity == 0:
             return None
         return maintained.flags, _HIDDEN[version]

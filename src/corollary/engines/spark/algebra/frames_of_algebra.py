@@ -239,11 +239,21 @@ class Translator:
         if any(self._classes.is_made(node, name) for name in needed):
             df = self._universe.settle(df, self.minting[before:])
             del self.minting[before:]
+        if needed:
+            df = self._ready_for_forms(df, node)
         for column in map(self.column, needed):
             forms = zip(("common", "canonical", "datatype"), form_columns(column), strict=True)
             renamed = [f"id AS {column}", *(f"{form} AS {name}" for form, name in forms)]
-            df = df.join(self._universe.forms().selectExpr(*renamed), [column], "left")
+            df = df.join(self._forms(df, column).selectExpr(*renamed), [column], "left")
         return df, tuple(map(self.column, needed))
+
+    def _ready_for_forms(self, df: DataFrame, node: Algebra) -> DataFrame:
+        """The rows of a node, before the forms of their constants are looked up."""
+        return df
+
+    def _forms(self, df: DataFrame, column: str) -> DataFrame:
+        """Where the forms of a column are found."""
+        return self._universe.forms()
 
     def _run(self, df: DataFrame, stage: Stage, outputs: list[str], *, mints: bool) -> DataFrame:
         from pyspark.sql import Observation

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from corollary.engines.spark.algebra.bags import BagTranslator
 from corollary.engines.spark.algebra.frames_of_algebra import Minting, Translator
 from corollary.engines.spark.algebra.profiles import Profile, profile_of, together
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame, union
@@ -50,14 +51,16 @@ class Evaluation:
         return self._profiles[predicate]
 
     def _algebra(self, rule: NormalRule, versions: tuple[Version, ...] | None = None) -> Project:
-        return algebra_of(rule, _Sizes(self._size, self._profile if _order_matters(rule) else None), versions)
+        sizes = GuessedSizes(self._size, self._profile if _order_matters(rule) else None)
+        return algebra_of(rule, sizes, versions, keep_all=self._job.counts)
 
     def _size(self, predicate: str) -> int:
         rows = [frame.rows for frame in self._frames(predicate)]
         return sum(1000 if count is None else count for count in rows)
 
     def _translator(self, scans: Callable[[Scan], DataFrame]) -> Translator:
-        return Translator(
+        kind = BagTranslator if self._job.counts else Translator
+        return kind(
             self._context.spark, scans, self._classes, self, self._context.partitions,
             discards_errors=self._job.discards_errors,
         )  # fmt: skip
@@ -91,10 +94,10 @@ class Evaluation:
             self._context.universe.append(terms)
 
 
-class _Sizes:
+class GuessedSizes:
     """Statistics for the join order; without profiles, distinct values are guessed from the number of rows."""
 
-    def __init__(self, size: Callable[[str], int], profile: Callable[[str, int], Profile] | None) -> None:
+    def __init__(self, size: Callable[[str], int], profile: Callable[[str, int], Profile] | None = None) -> None:
         self._size = size
         self._profile = profile
 

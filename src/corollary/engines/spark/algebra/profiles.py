@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from corollary.engines.embedded.universe import Kind
 from corollary.engines.spark.terms.ids import HASHED_CLASSES, Tag, id_of
@@ -43,6 +45,12 @@ def classes_sql(column: str) -> str:
     """An aggregate: the mask of all ids in a column."""
     place = f"IF({column} & 3 = {int(Tag.HASHED)}, {_FIRST_HASHED} + (shiftright({column}, 2) & 7), {column} & 3)"
     return f"coalesce(bit_or(shiftleft(1L, CAST({place} AS INT))), 0L)"
+
+
+def classes_of_ids(ids: np.ndarray[Any, np.dtype[np.int64]]) -> int:
+    """The mask of ids that the driver has."""
+    places = np.where(ids & 3 == int(Tag.HASHED), _FIRST_HASHED + (ids >> 2 & 7), ids & 3)
+    return int(np.bitwise_or.reduce(np.int64(1) << places)) if len(ids) else 0
 
 
 @dataclass(frozen=True)

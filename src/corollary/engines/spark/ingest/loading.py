@@ -22,7 +22,8 @@ from corollary.engines.spark.ingest.sources import Source, source_at, table_sour
 from corollary.engines.spark.relations import Frame, union
 from corollary.engines.spark.terms.universe import settled
 from corollary.program import Facts, InputDeclaration
-from corollary.sources.formats import Format, fact_files, format_of
+from corollary.sources.formats import Format
+from corollary.sources.named_files import files_of_directory, place_of_input
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
 
@@ -72,6 +73,19 @@ class Ingest:
         self.reports: list[LoadReport] = []
         self._reject_tables: list[DataFrame] = []
 
+    @property
+    def store(self) -> FrameStore:
+        """Where the facts go."""
+        return self._store
+
+    def include(self, other: Ingest) -> None:
+        """What another one has loaded is known here from now on."""
+        self.arities.update(other.arities)
+        self.defined.update(other.defined)
+        self.rejects.include(other.rejects)
+        self.reports += other.reports
+        self._reject_tables += other._reject_tables
+
     # -- from Python -------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int:
@@ -80,16 +94,20 @@ class Ingest:
             return self.load_table(predicate, facts)
         return self._load([(predicate, python_facts(self._context, predicate, facts, self.arities.get(predicate)))])
 
-    def encoded(self, predicate: str, facts: Any) -> Frame:
-        """The same facts as a frame of ids that is not stored."""
-        source: Source = (
-            table_source(self._context, facts, None)
-            if type(facts).__module__.partition(".")[0] == "pyspark"
-            else python_facts(self._context, predicate, facts, self.arities.get(predicate))
-        )
-        (load,) = settled(lambda: self._read([(predicate, source)]))
-        self._check_width(load, dict(self.arities))
-        return load.output.facts()
+    def encoded(self, facts: Sequence[tuple[str, Any]]) -> list[tuple[str, Frame]]:
+        """Facts as `insert` takes them, by predicate, as frames of ids that are not stored."""
+        sources: list[tuple[str | None, Source]] = [(name, self._python_source(name, rows)) for name, rows in facts]
+        if not sources:
+            return []
+        loads, widths = settled(lambda: self._read(sources)), dict(self.arities)
+        for load in loads:
+            self._check_width(load, widths)
+        return [(name, load.output.facts()) for (name, _), load in zip(facts, loads, strict=True)]
+
+    def _python_source(self, predicate: str, facts: Any) -> Source:
+        if type(facts).__module__.partition(".")[0] == "pyspark":
+            return table_source(self._context, facts, None)
+        return python_facts(self._context, predicate, facts, self.arities.get(predicate))
 
     def insert_written(self, facts: Facts) -> int:
         """Facts of a program's text."""
@@ -112,19 +130,8 @@ class Ingest:
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
         """The facts of all data files of a directory, whose names are those of the predicates."""
-        try:
-            files = list(fact_files(directory))
-        except OSError as error:
-            message = f"cannot read {directory}: {error.strerror}"
-            raise ProgramError([Diagnostic(catalogue.UNREADABLE_DATA, message)]) from None
-        loads: list[tuple[str, Source]] = []
-        for name, path in files:
-            predicate = full_name(name)
-            if path.suffix.lower() == ".json" and predicate not in self.arities:
-                continue  # most .json files hold something else: only those of predicates that are known are facts
-            is_text = format_of(path) in (Format.CSV, Format.TSV)
-            loads.append((predicate, self._source(predicate, path, ReadOptions(header=header and is_text))))
-        return self._load(loads)
+        files = files_of_directory(directory, full_name, self.arities, header=header)
+        return self._load([(predicate, self._source(predicate, path, options)) for predicate, path, options in files])
 
     def load_declared(self, declaration: InputDeclaration) -> None:
         """The file of an `@input`, which is looked up beside the file that says so."""
@@ -148,12 +155,9 @@ class Ingest:
         return reduce(lambda left, right: left.union(right), self._reject_tables)
 
     def _declared(self, declaration: InputDeclaration) -> tuple[str, Source]:
-        base, span = self._base, declaration.span
-        if span is not None and Path(span.source.name).is_file():
-            base = Path(span.source.name).parent
+        base, options = place_of_input(declaration, self._base)
         location = declaration.location
         path = location if _ADDRESS.match(location) else base / location
-        options = ReadOptions.of(dict(declaration.options), span, written=True)
         return declaration.predicate, self._source(declaration.predicate, path, options)
 
     def _source(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> Source:

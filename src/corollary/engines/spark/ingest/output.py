@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from corollary.engines.spark.ingest.rows import RowKind, row_fields, spark_schema
 from corollary.engines.spark.observations import seen_by
-from corollary.engines.spark.relations import Frame, column_names, empty_frame
+from corollary.engines.spark.relations import Frame, LocalFrame, column_names, empty_frame
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class LocalOutput:
         table = self._of_kind(RowKind.FACT).select(names).group_by(names, use_threads=False).aggregate([])
         if not table.num_rows:
             return empty_frame(self._context.spark, self.width)
-        return Frame(self._context.spark.createDataFrame(table), self.width, table.num_rows)
+        return LocalFrame(self._context.spark, table, self.width)
 
     def terms(self) -> pa.Table:
         return self._of_kind(RowKind.TERM).select(list(_TERM_COLUMNS)).rename_columns(TERM_FIELDS.names)
@@ -130,11 +130,13 @@ class LocalOutput:
         pass
 
 
-def terms_of(context: Context, outputs: Iterable[Output]) -> DataFrame | None:
-    """The rows of the universe that loads gave; None where there are none."""
+def terms_of(context: Context, outputs: Iterable[Output]) -> DataFrame | pa.Table | None:
+    """The rows of the universe that loads gave, a table where the driver has all of them; None where there are none."""
     found = list(outputs)
     frames = [one.terms() for one in found if isinstance(one, StoredOutput) and one.counts[RowKind.TERM]]
     tables = [one.terms() for one in found if isinstance(one, LocalOutput) and one.counts[RowKind.TERM]]
+    if tables and not frames:
+        return pa.concat_tables(tables)
     if tables:
         frames.append(context.spark.createDataFrame(pa.concat_tables(tables)))
     return reduce(lambda left, right: left.union(right), frames) if frames else None

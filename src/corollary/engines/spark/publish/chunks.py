@@ -79,10 +79,11 @@ def _at_once(context: Context, df: DataFrame, arity: int) -> Chunk:
     ids = np.empty((table.num_rows, arity), np.int64)
     for place in range(arity):
         ids[:, place] = table.column(place).to_numpy()
-    return Chunk(ids, _terms(context, np.unique(ids[is_hashed(ids)])))
+    return Chunk(ids, terms_of(context, np.unique(ids[is_hashed(ids)])))
 
 
-def _terms(context: Context, ids: Ids) -> pa.Table:
+def terms_of(context: Context, ids: Ids) -> pa.Table:
+    """What the universe says of these ids, which are hashed and distinct."""
     from pyspark.sql import functions
 
     from corollary.engines.spark.terms.task_universe import TERM_FIELDS

@@ -1,8 +1,8 @@
 """Relations into files: lines of text and Parquet.
 
-Tasks write the parts of a directory beside the target. An output of few rows is then put together into one plain file, as the
-embedded engine would write it, by copying the parts one after the other; a larger one stays a directory of parts. Either takes
-the place of the target in one step.
+The driver writes outputs of few rows itself. For others, tasks write the parts of a directory beside the target, which are put
+together into one plain file, as the embedded engine would write it, by copying the parts one after the other; a large output
+stays a directory of parts. Either takes the place of the target in one step.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
 from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.publish.decoded import Decoded
+from corollary.engines.spark.publish.direct import write_directly
 from corollary.engines.spark.publish.failures import publishing, telling
 from corollary.engines.spark.publish.forms import Batches, over_codes, with_forms
 from corollary.engines.spark.publish.parquet import check_arrived, save_parquet, write_parts
 from corollary.engines.spark.publish.places import part_files, replacing_output
 from corollary.engines.spark.publish.remote_places import RemoteOutput
+from corollary.engines.spark.publish.small import DRIVER_ROWS, is_small, write_small
 from corollary.sources.formats import Format
 from corollary.sources.lines import Lines, cannot_write
 from corollary.sources.write import write_result
@@ -52,7 +54,12 @@ def write_files(rows: Decoded, output: FileOutput) -> int:
     """Writes a relation and gives the number of its rows; the path is a file, or a directory of `part-…` files."""
     if not rows.frame.arity:
         return _write_unit(rows, output)
+    if is_small(rows) and output.single_file_rows >= DRIVER_ROWS:
+        with publishing(output.path):
+            return write_small(rows, output.path, output.form, header=output.header, predicate=output.predicate)
     with replacing_output(output.path) as aside, publishing(output.path):
+        if _is_large(rows, output) and output.form is Format.PARQUET and write_directly(rows, aside):
+            return rows.frame.rows or 0
         parts = aside.with_name(aside.name + "s") if rows.summary.rows <= output.single_file_rows else aside
         try:
             if output.form is Format.PARQUET:
@@ -65,6 +72,10 @@ def write_files(rows: Decoded, output: FileOutput) -> int:
             if parts != aside:
                 shutil.rmtree(parts, ignore_errors=True)
     return rows.summary.rows
+
+
+def _is_large(rows: Decoded, output: FileOutput) -> bool:
+    return rows.frame.rows is not None and rows.frame.rows > output.single_file_rows
 
 
 def _write_unit(rows: Decoded, output: FileOutput) -> int:

@@ -29,6 +29,14 @@ class NodeJob:
     recursive: bool
     decomposition: Decomposition | None = None
     discards_errors: bool = True
+    counts: bool = False
+    """Whether the derivations of each fact are counted, where the rules are not recursive."""
+    part_of: HyperNode | None = None
+    """The hyper-node for which it prepares auxiliary facts."""
+
+    @property
+    def hyper_node(self) -> HyperNode:
+        return self.part_of or self.node
 
     @classmethod
     def of(cls, graph: RuleGraph, node: HyperNode, *, discards_errors: bool = True) -> NodeJob:
@@ -80,7 +88,7 @@ class NodeOutcome:
     """The facts that a hyper-node added to what was visible, by predicate; they are distinct and none was visible before.
 
     With `unfinished` they are only a part, and it says why. `terms` are rows of the universe for constants that are new,
-    where the strategy has not appended them itself.
+    where the strategy has not appended them itself. `counted` are all facts of a job that counts, with their derivations.
     """
 
     facts: dict[str, Frame]
@@ -90,6 +98,7 @@ class NodeOutcome:
     unfinished: str | None = None
     terms: list[DataFrame] = field(default_factory=list)
     seconds: float | None = None
+    counted: dict[str, Frame] = field(default_factory=dict)
 
 
 class Strategy(Protocol):

@@ -17,7 +17,7 @@ from corollary.engines.spark.algebra.node_evaluation import Evaluation
 from corollary.engines.spark.algebra.partition_keys import joined_scans, partition_keys
 from corollary.engines.spark.algebra.profiles import DOUBLES
 from corollary.engines.spark.algebra.values import failures_explained
-from corollary.engines.spark.relations import Frame, FrameStore, union
+from corollary.engines.spark.relations import COUNT, Frame, FrameStore, column_names, union
 from corollary.engines.spark.strategies.growing import Growing, Part, forget_checkpoint
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.strategies.round_settings import settings_for_rounds
@@ -52,24 +52,39 @@ class _Once(Evaluation):
 
     def run(self) -> NodeOutcome:
         self._context.check()
-        return NodeOutcome(settled(self._facts), 1)
+        return settled(self._outcome)
 
-    def _facts(self) -> dict[str, Frame]:
+    def _outcome(self) -> NodeOutcome:
         translator = self._translator(lambda scan: self._visible(scan.predicate, scan.arity).df)
-        heads = self._job.heads.items()
-        facts = {predicate: self._derive(predicate, arity, translator) for predicate, arity in heads}
+        outcome = NodeOutcome({}, 1)
+        for predicate, arity in self._job.heads.items():
+            self._derive(predicate, arity, translator, outcome)
         self._teach(translator.minting)
         self._forget_temporary()
-        return facts
+        return outcome
 
-    def _derive(self, predicate: str, arity: int, translator: Translator) -> Frame:
+    def _derive(self, predicate: str, arity: int, translator: Translator, outcome: NodeOutcome) -> None:
         rules = [rule for rule in self._job.rules if rule.head.predicate == predicate]
         heads = [translator.head(rule.name, self._algebra(rule)) for rule in rules]
-        new = reduce(lambda left, right: left.union(right), heads).distinct()
+        instances = reduce(lambda left, right: left.union(right), heads)
         known = [frame for frame in self._store.frames(predicate) if frame.rows != 0]
+        if self._job.counts:
+            from pyspark.sql.functions import expr
+
+            columns = column_names(arity)
+            counted = self._context.workspace.table(
+                instances.groupBy(*columns).agg(expr(f"count(1) AS {COUNT}")), predicate, arity
+            )
+            outcome.counted[predicate] = counted
+            new = counted.df.select(*columns)
+            if not known:
+                outcome.facts[predicate] = Frame(new, arity, counted.rows, lies_in=counted.lies_in)
+                return
+        else:
+            new = instances.distinct()
         if known:
             new = new.join(union(known).df, known[0].columns, "left_anti")
-        return self._context.workspace.table(new, predicate, arity)
+        outcome.facts[predicate] = self._context.workspace.table(new, predicate, arity)
 
 
 class _Fixpoint(Evaluation):

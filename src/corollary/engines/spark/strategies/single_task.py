@@ -47,7 +47,9 @@ def task_job(jobs: Sequence[NodeJob], relations: dict[str, int], context: Contex
     settings = context.settings
     return TaskJob(
         tuple(relations.items()),
-        tuple(TaskNode(str(job.node), without_spans(job.rules), job.modules, job.recursive) for job in jobs),
+        tuple(
+            TaskNode(str(job.node), without_spans(job.rules), job.modules, job.recursive, job.counts) for job in jobs
+        ),
         task_directory(context),
         Caps(settings.task_fact_cap, settings.task_memory, min(pairs, settings.task_fact_cap)),
         context.universe.collisions,

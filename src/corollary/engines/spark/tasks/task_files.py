@@ -23,12 +23,17 @@ PIECE = 1 << 19
 
 @dataclass
 class WrittenFile:
-    """Facts of one predicate that one hyper-node derived; `node` is its number in the job."""
+    """Facts of one predicate that one hyper-node derived; `node` is its number in the job.
+
+    `is_new` tells that nobody had them before; `counted` that all facts of the hyper-node are there, with their counts.
+    """
 
     node: int
     predicate: str
     path: str
     rows: int
+    is_new: bool = True
+    counted: bool = False
 
 
 @dataclass

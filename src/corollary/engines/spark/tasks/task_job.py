@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,15 @@ import pyarrow as pa
 from corollary.analysis import Module
 from corollary.diagnostics import ProgramError
 from corollary.engines.embedded.evaluation import Evaluation, Report, Store
-from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.relation import Codes, Counts, Relation
 from corollary.engines.embedded.runner import Work
-from corollary.engines.spark.relations import column_names
+from corollary.engines.spark.relations import COUNT, column_names
 from corollary.engines.spark.tasks.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
 from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.planning import NormalRule
+
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 TERMS = -1
 RELATION = "relation"
@@ -48,6 +51,7 @@ class TaskNode:
     rules: tuple[NormalRule, ...]
     modules: tuple[Module, ...]
     recursive: bool
+    counts: bool = False
 
     @property
     def heads(self) -> dict[str, int]:
@@ -88,7 +92,7 @@ class _Run:
     def __init__(self, job: TaskJob) -> None:
         self._job = job
         self._terms = TaskUniverse(job.collisions)
-        self._store = Store()
+        self._store = Store(counted=any(node.counts for node in job.nodes))
         self._store.universe = self._terms.universe
         self._loaded = 0
         self._checked = 0.0
@@ -160,7 +164,12 @@ class _Run:
             record.unfinished = f"its closure has {pairs:,} pairs"
         if found.rounds or not record.unfinished or found.strategy == "stopped":
             for name, known in before.items():
-                self._write(record.node, name, known)
+                if node.counts:
+                    self._write_counted(
+                        record.node, name, known.size, self._store.relations[name].support_of(node.name)
+                    )
+                else:
+                    self._write(record.node, name, known)
         record.seconds = time.perf_counter() - started
 
     def _check(self) -> None:
@@ -185,6 +194,30 @@ class _Run:
         path, rows = write_file(self._job.directory, f"node{node}", batches)
         if rows:
             self.manifest.files.append(WrittenFile(node, predicate, path, rows))
+
+    def _write_counted(self, node: int, predicate: str, known: int, counts: Counts) -> None:
+        """What a hyper-node derives, with counts; and what is new of it, where that is not the same."""
+        relation = self._store.relations[predicate]
+        rows = relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
+        counts = counts[: relation.size]
+        files = ((0, False, True), (known, True, False)) if known else ((0, True, True),)
+        for start, is_new, is_counted in files:
+            chosen = start + np.flatnonzero(counts[start:])
+            if len(chosen):
+                batches = self._counted_batches(rows, chosen, counts if is_counted else None)
+                path, written = write_file(self._job.directory, f"node{node}", batches)
+                self.manifest.files.append(WrittenFile(node, predicate, path, written, is_new, is_counted))
+
+    def _counted_batches(self, rows: Codes, chosen: Numbers, counts: Counts | None) -> Iterator[pa.RecordBatch]:
+        arity = rows.shape[1]
+        for start in range(0, len(chosen), PIECE):
+            part = chosen[start : start + PIECE]
+            columns = [self._terms.ids(np.ascontiguousarray(rows[part, place])) for place in range(arity)]
+            columns = columns or [np.zeros(len(part), np.int64)]
+            names = column_names(arity)
+            if counts is not None:
+                columns, names = [*columns, counts[part].astype(np.int64)], [*names, COUNT]
+            yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names=names)
 
     def _batches(self, pieces: Iterator[Codes], arity: int) -> Iterator[pa.RecordBatch]:
         names = column_names(arity)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.relations import Frame, id_schema
+from corollary.engines.spark.relations import COUNT, Frame, id_schema
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.tasks.task_files import MANIFEST_SCHEMA, Manifest, NodeRecord, WrittenFile
 from corollary.engines.spark.terms.task_universe import TERM_SCHEMA
@@ -23,10 +23,24 @@ if TYPE_CHECKING:
 class FileFrame(Frame):
     """Rows in files, at which Spark looks when somebody wants the rows: most results of a small program are read by nobody."""
 
-    def __init__(self, spark: SparkSession, paths: Sequence[str], arity: int, rows: int) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        paths: Sequence[str],
+        arity: int,
+        rows: int,
+        *,
+        counted: bool = False,
+        plain: bool = True,
+    ) -> None:
+        """`counted`: the rows have numbers of derivations; `plain`: the files have no such column."""
+        schema = id_schema(arity) + (f", {COUNT} long" if counted else "")
         object.__setattr__(self, "arity", arity)
         object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "_read", lambda: spark.read.schema(id_schema(arity)).parquet(*paths))
+        object.__setattr__(self, "files", tuple(paths) if plain else ())
+        object.__setattr__(self, "lies_in", tuple(paths))
+        object.__setattr__(self, "parts", ())
+        object.__setattr__(self, "_read", lambda: spark.read.schema(schema).parquet(*paths))
 
     def __getattr__(self, name: str) -> Any:
         if name != "df":
@@ -68,10 +82,17 @@ def _outcome(
     records: Sequence[NodeRecord], files: Sequence[WrittenFile], job: NodeJob, spark: SparkSession
 ) -> NodeOutcome:
     facts: dict[str, Frame] = {}
+    counted: dict[str, Frame] = {}
     for predicate, arity in job.heads.items():
         mine = [file for file in files if file.predicate == predicate]
-        if mine:
-            facts[predicate] = FileFrame(spark, [file.path for file in mine], arity, sum(file.rows for file in mine))
+        for chosen, found in (
+            ([file for file in mine if file.is_new], facts),
+            ([file for file in mine if file.counted], counted),
+        ):
+            if chosen:
+                paths, rows = [file.path for file in chosen], sum(file.rows for file in chosen)
+                plain = not any(file.counted for file in chosen)
+                found[predicate] = FileFrame(spark, paths, arity, rows, counted=found is counted, plain=plain)
     unfinished = [record.unfinished for record in records if record.unfinished]
     return NodeOutcome(
         facts,
@@ -80,4 +101,5 @@ def _outcome(
         detail="+".join(dict.fromkeys(record.detail for record in records)),
         unfinished=unfinished[0] if unfinished else None,
         seconds=max(record.seconds for record in records),
+        counted=counted,
     )

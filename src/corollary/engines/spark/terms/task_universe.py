@@ -74,6 +74,14 @@ class TaskUniverse:
             self._register(made, ids[missing])
             self._told[made] = True
 
+    def explains(self, ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which of these ids stand for a constant that is known here."""
+        self._follow()
+        codes = self._map.find(ids)
+        known: np.ndarray[Any, np.dtype[np.bool_]] = codes != NOT_FOUND
+        known[known] = self.universe.kinds[codes[known]] != Kind.OPAQUE
+        return known
+
     def codes(self, ids: Ids) -> Codes:
         """The codes of ids, in an array of any shape; hashed ids that nobody explained become opaque constants."""
         ids = np.asarray(ids, np.int64)

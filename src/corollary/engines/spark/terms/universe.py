@@ -6,7 +6,7 @@ Tasks make ids alone, so two of them may make one id for two constants. `append`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -63,6 +63,8 @@ class SparkUniverse:
         self._workspace = workspace
         self._segments: list[_Segment] = []
         self.collisions = CollisionTable(hash_bits=hash_bits)
+        self.untold: list[DataFrame] = []
+        """Constants that came since a store was told of all of them; who keeps a store empties it."""
 
     @property
     def rows(self) -> int:
@@ -76,6 +78,18 @@ class SparkUniverse:
             return self._spark.createDataFrame([], TERM_SCHEMA)
         return reduce(lambda left, right: left.union(right), (segment.df for segment in self._segments))
 
+    def everything(self) -> list[DataFrame]:
+        """All constants, in a few tables."""
+        return [segment.df for segment in self._segments]
+
+    def restore(self, terms: Sequence[DataFrame], collisions: CollisionTable) -> None:
+        """Starts from constants that a store has; an id may occur more than once."""
+        self.collisions = collisions
+        if terms:
+            df = reduce(lambda left, right: left.union(right), terms).dropDuplicates(["id"])
+            self._segments = [_Segment(*self._workspace.write(df, "universe"))]
+        self.untold = []
+
     def forms(self, ids: DataFrame) -> DataFrame:
         """The rows of the ids in the column `id` of a table; inline ones have none."""
         return self.df.join(ids.where("id & 3 = 2").select("id").distinct(), "id", "left_semi")
@@ -88,7 +102,10 @@ class SparkUniverse:
         if isinstance(terms, pa.Table):
             if not terms.num_rows:
                 return 0
-            terms = self._spark.createDataFrame(terms.cast(TERM_FIELDS).combine_chunks())
+            terms = terms.cast(TERM_FIELDS).combine_chunks()
+            if self._knows_all(terms):
+                return 0
+            terms = self._spark.createDataFrame(terms)
         written, rows, within = self._distinct(terms)
         if within:
             self._collide(terms, written.where("other").select("id"))
@@ -103,6 +120,15 @@ class SparkUniverse:
             found, rows = self._workspace.write(found.join(self.df.select("id"), "id", "left_anti"), "universe")
         self._add(found, rows)
         return rows
+
+    def _knows_all(self, terms: pa.Table) -> bool:
+        """Whether a few constants are all known, which is so where facts go, and which takes nothing but a look."""
+        if not self._segments or terms.num_rows > _SMALL:
+            return False
+        found = terms.group_by(["id", "canonical", "datatype"], use_threads=False).aggregate([])
+        if len(found.column("id").unique()) < found.num_rows:
+            return False
+        return self._known_among(self._spark.createDataFrame(found), found.num_rows) == (found.num_rows, 0)
 
     def _distinct(self, terms: DataFrame) -> tuple[DataFrame, int, int]:
         """One row for each id, written down, and how many ids two constants have; `other` says which."""
@@ -131,6 +157,7 @@ class SparkUniverse:
 
     def _add(self, df: DataFrame, rows: int) -> None:
         self._segments.append(_Segment(df, rows))
+        self.untold.append(df)
         if len(self._segments) > _MOST_SEGMENTS:
             ordered = sorted(self._segments, key=lambda segment: segment.rows)
             small = reduce(lambda left, right: left.union(right), (segment.df for segment in ordered[:_FOLDED]))

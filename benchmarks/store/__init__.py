@@ -1,0 +1,1 @@
+"""What it costs to keep a knowledge base in a directory."""

@@ -1,0 +1,66 @@
+"""`python -m benchmarks store` measures knowledge bases in a directory, `python -m benchmarks store --quick` on small data.
+
+Exits with 1 when a number of answers is wrong or an experiment fails. A missed target is shown, and no more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.experiments import UnknownName, chosen_of, machine, run_in_process
+from benchmarks.spark.command import figures_table
+from benchmarks.spark.record import Outcome
+from benchmarks.store.experiments import EXPERIMENTS, SIZES
+from benchmarks.table import targets_table
+
+_TIME_LIMIT = 3600.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks store", description="Measure stored knowledge bases.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all")
+    parser.add_argument("--quick", action="store_true", help="small data, without targets")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here as well")
+    parser.add_argument("--list", action="store_true", help="list the names and stop")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(EXPERIMENTS))
+        return 0
+    try:
+        chosen = chosen_of(EXPERIMENTS, options.names)
+    except UnknownName as error:
+        parser.error(str(error))
+    console = Console()
+    load = os.getloadavg()[0]
+    outcomes, problems = [], []
+    with console.status("") as status:
+        for name in chosen:
+            status.update(name)
+            found = run_in_process("benchmarks.store.child", name, _size(options.quick), seconds=_TIME_LIMIT)
+            if isinstance(found, str):
+                problems.append(found)
+            else:
+                outcomes.append(Outcome.of(found))
+                problems += outcomes[-1].problems
+                console.print(figures_table(outcomes[-1]), "", sep="\n")
+    verdicts = [verdict for outcome in outcomes for verdict in outcome.verdicts]
+    if verdicts:
+        console.print(targets_table(verdicts))
+    console.print(f"load of the machine before: {load:.1f}", style="dim", highlight=False)
+    for problem in problems:
+        console.print(f"WRONG  {problem}", style="bold red", highlight=False)
+    if options.json is not None:
+        report = {**machine(), "load_before": load, "experiments": [outcome.as_dict() for outcome in outcomes]}
+        report |= {"verdicts": [verdict.as_dict() for verdict in verdicts], "problems": problems}
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return 1 if problems else 0
+
+
+def _size(quick: bool) -> str:
+    return next(name for name in SIZES if (name == "quick") == quick)

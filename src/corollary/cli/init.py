@@ -1,0 +1,44 @@
+"""`corollary init`: a new knowledge base in a directory."""
+
+from __future__ import annotations
+
+from corollary.cli.options import (
+    Data,
+    Facts,
+    FactsHeader,
+    LimitFacts,
+    LimitTime,
+    Programs,
+    Rdf,
+    RejectsFile,
+    Strict,
+    open_knowledge_base,
+)
+from corollary.cli.output import plural, read_sources, terminal_for_errors
+from corollary.cli.run import derive
+from corollary.cli.stores import StorePath
+from corollary.knowledge_base import Limits
+
+
+def init(
+    path: StorePath,
+    files: Programs,
+    facts: Facts = None,
+    facts_header: FactsHeader = False,
+    rdf: Rdf = None,
+    limit_time: LimitTime = None,
+    limit_facts: LimitFacts = None,
+    strict: Strict = False,
+    rejects: RejectsFile = None,
+) -> None:
+    """Make a knowledge base in a new directory: rules, facts, and everything that follows from them.
+
+    `corollary update PATH` changes it, `corollary query PATH ATOM` asks it, `corollary log PATH` tells its versions.
+    Each change is a new version, which is on the disk when the command ends.
+    """
+    data = Data(facts, facts_header, rdf or (), strict, rejects)
+    kb = open_knowledge_base(read_sources(files), data, Limits(limit_time, limit_facts))
+    derive(kb)
+    kb.save(path)
+    total = sum(kb.count(name) for name in kb.predicates())
+    terminal_for_errors().print(f"version 1: {plural(total, 'fact')}", markup=False)

@@ -1,0 +1,68 @@
+"""What the commands share that work on a knowledge base in a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from corollary.cli.output import plural, terminal_for_errors
+from corollary.cli.progress import announce_compiling
+from corollary.diagnostics import ProgramError
+from corollary.knowledge_base import KnowledgeBase
+from corollary.language import parse, read_source
+from corollary.sources.formats import format_of
+from corollary.sources.options import ReadOptions
+from corollary.sources.read import read_file
+from corollary.transactions import TransactionResult
+
+StorePath = Annotated[Path, typer.Argument(metavar="PATH", help="The directory of the knowledge base.")]
+VersionOption = Annotated[int | None, typer.Option("--version", metavar="N", help="As it was in this version.")]
+
+
+def open_store(path: Path, version: int | None = None) -> KnowledgeBase:
+    announce_compiling()
+    return KnowledgeBase.open(path, version=version)
+
+
+def read_facts(kb: KnowledgeBase, files: Sequence[Path]) -> dict[str, Any]:
+    """Facts by predicate: of programs, or of data files whose names are those of their predicates."""
+    found: dict[str, Any] = {}
+    for path in files:
+        for predicate, rows in _facts_of(kb, path):
+            if predicate in found:
+                raise typer.BadParameter(
+                    f"facts of {predicate} come from two files; make it two updates", param_hint=str(path)
+                )
+            found[predicate] = rows
+    return found
+
+
+def _facts_of(kb: KnowledgeBase, path: Path) -> list[tuple[str, Any]]:
+    if path.suffix.lower() in (".dl", ".datalog"):
+        parsed = parse(read_source(path), prefixes=kb.program.prefixes)
+        if parsed.errors:
+            raise ProgramError(parsed.diagnostics)
+        rows: dict[str, list[Any]] = {}
+        for facts in parsed.program.facts:
+            rows.setdefault(facts.predicate, []).extend(facts.rows)
+        return list(rows.items())
+    format_of(path)
+    predicate = kb.full_name(path.stem)
+    loaded = read_file(path, ReadOptions(), kb.arity(predicate))
+    if len(loaded.rejects):
+        raise loaded.rejects.as_error()
+    return [(predicate, loaded.table)]
+
+
+def told(kb: KnowledgeBase, result: TransactionResult) -> None:
+    """One line to the standard error: the version, and what changed."""
+    came = sum(len(result.inserted[name]) for name in result.inserted)
+    went = sum(len(result.deleted[name]) for name in result.deleted)
+    report = result.report
+    stated = f"{report.explicit_inserted:,} stated, {report.explicit_deleted:,} taken back"
+    terminal_for_errors().print(
+        f"version {kb.version}: {plural(came, 'fact')} came and {went:,} went ({stated})", markup=False
+    )

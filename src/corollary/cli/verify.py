@@ -1,0 +1,24 @@
+"""`corollary verify`: whether what is stored is what follows."""
+
+from __future__ import annotations
+
+import typer
+
+from corollary.cli.output import ExitCode, terminal
+from corollary.cli.progress import announce_compiling
+from corollary.cli.stores import StorePath, VersionOption
+from corollary.knowledge_base import KnowledgeBase
+
+
+def verify(path: StorePath, version: VersionOption = None) -> None:
+    """Derive everything anew from the explicit facts of a knowledge base, and compare it with what is stored.
+
+    Every file that is read is checked against its digest, too. Exits with 0 when all is right, with 3 otherwise.
+    """
+    announce_compiling()
+    found = KnowledgeBase.verify(path, version=version)
+    for deviation in found:
+        terminal().print(str(deviation), markup=False)
+    if found:
+        raise typer.Exit(ExitCode.DATA)
+    terminal().print("everything that is stored follows, and everything that follows is stored", markup=False)

@@ -1,0 +1,276 @@
+"""Backward/Forward with marking: Algorithm 1 of paper 004, one rule instance at a time.
+
+The blocks a to g are those of the paper. Each loop can stop at its top and go on from there: when there is no more room, and now
+and then to let somebody check for limits. What differs from the letter, where it is not `LITERAL`: marked facts do not wait
+all at once but are taken one by one, as block c would find them; and where every head that a fact of the next update helps to
+derive is marked, block c does not look for them again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.marking.fact_table import (
+    COMPLETE,
+    EXPLICIT,
+    MARKED,
+    NONE,
+    PRESENT,
+    QUEUED,
+    C,
+    D,
+    V,
+    W,
+    Y,
+    add,
+    has_room,
+)
+from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
+from corollary.engines.embedded.marking.rule_tables import P_HEAD, P_LEVELS, P_LEVELS_END
+from corollary.engines.embedded.marking.work import (
+    BUDGET,
+    CHECKED_DONE,
+    DONE,
+    IS_SEARCHING,
+    LIST_C,
+    LIST_D,
+    LIST_EXPLICIT,
+    LIST_MARKED,
+    LIST_QUEUE,
+    LIST_STARTS,
+    LIST_V,
+    LIST_W,
+    LIST_Y,
+    N_BACKWARD,
+    N_DELETIONS,
+    N_FORWARD,
+    N_IMPLICIT,
+    N_INSERTIONS,
+    NEEDS_FRAMES,
+    NEEDS_ROOM,
+    OPEN_FRAMES,
+    PAUSED,
+    SEEN,
+    TAKEN,
+    push,
+)
+
+UNMARKED, LITERAL, ORDERED = 0, 1, 2  # no marks; as the paper says; with a better order
+TRANSITIVE = 3  # marks from implicit facts too, for delete and rederive
+
+
+@njit(cache=True, nogil=True)
+def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
+    """Whether an instance uses a fact whose mark goes on to its head."""
+    if work.scalars[LIST_EXPLICIT] == 0:
+        return False
+    wanted = np.uint16(MARKED) if mode == TRANSITIVE else np.uint16(EXPLICIT | MARKED)
+    found = (table.flags[frame[F_FACT]] & wanted) == wanted
+    for level in range(count):
+        found |= (table.flags[frame[work.chosen + level]] & wanted) == wanted
+    return found
+
+
+@njit(cache=True, nogil=True)
+def mark(table: Any, work: Any, fact: Any) -> None:
+    if not table.flags[fact] & (MARKED | EXPLICIT):
+        table.flags[fact] |= MARKED
+        push(work, LIST_MARKED, fact)
+        work.scalars[N_IMPLICIT] += 1
+
+
+@njit(cache=True, nogil=True)
+def _prove(table: Any, work: Any, fact: Any) -> None:
+    """From waiting to checked and proven."""
+    table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | V | C
+    push(work, LIST_V, fact)
+    push(work, LIST_C, fact)
+
+
+@njit(cache=True, nogil=True)
+def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
+    """a) Everything that follows from a proven fact and others."""
+    frame, chosen, scalars = work.search, work.chosen, work.scalars
+    fact = work.lists[LIST_V, scalars[TAKEN + LIST_V]]
+    scalars[TAKEN + LIST_V] += 1
+    start_search(frame, fact)
+    while True:
+        plan = next_instance(table, rules, False, frame, chosen, V, 0, order, work.key)
+        if plan == NONE:
+            return
+        scalars[SEEN] += 1
+        head = head_of(table, rules, plan, frame, work.key)
+        if table.flags[head] & (V | Y):
+            continue
+        scalars[N_FORWARD] += 1
+        count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
+        if mode != UNMARKED and marks(table, work, frame, count, mode):
+            mark(table, work, head)
+        if table.flags[head] & W:
+            _prove(table, work, head)
+        elif table.flags[head] & C:
+            table.flags[head] |= V
+            push(work, LIST_V, head)
+        else:
+            table.flags[head] |= Y
+            push(work, LIST_Y, head)
+
+
+@njit(cache=True, nogil=True)
+def _last_waiting(table: Any, work: Any) -> Any:
+    stack = work.lists[LIST_W]
+    while work.scalars[LIST_W] > 0:
+        fact = np.int64(stack[work.scalars[LIST_W] - 1])
+        if table.flags[fact] & W:
+            return fact
+        work.scalars[LIST_W] -= 1
+    return np.int64(NONE)
+
+
+@njit(cache=True, nogil=True)
+def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
+    """b) One step for the fact that came last among those that wait; False where there is no room for its search."""
+    scalars, chosen = work.scalars, work.chosen
+    if table.flags[fact] & (EXPLICIT | Y):
+        _prove(table, work, fact)
+        return True
+    while scalars[OPEN_FRAMES] > 0 and not table.flags[work.frames[scalars[OPEN_FRAMES] - 1, F_FACT]] & W:
+        scalars[OPEN_FRAMES] -= 1
+    if scalars[OPEN_FRAMES] == 0 or work.frames[scalars[OPEN_FRAMES] - 1, F_FACT] != fact:
+        if scalars[OPEN_FRAMES] == len(work.frames):
+            return False
+        start_search(work.frames[scalars[OPEN_FRAMES]], fact)
+        scalars[OPEN_FRAMES] += 1
+    frame = work.frames[scalars[OPEN_FRAMES] - 1]
+    while True:
+        plan = next_instance(table, rules, True, frame, chosen, PRESENT, D, order, work.key)
+        if plan == NONE:
+            table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | C
+            push(work, LIST_C, fact)
+            scalars[OPEN_FRAMES] -= 1
+            return True
+        scalars[SEEN] += 1
+        found = False
+        for level in range(rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]):
+            needed = frame[chosen + level]
+            if not table.flags[needed] & (W | C):
+                table.flags[needed] |= W
+                push(work, LIST_W, needed)
+                found = True
+        if found:
+            scalars[N_BACKWARD] += 1
+            return True
+
+
+@njit(cache=True, nogil=True)
+def _affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
+    """c) The next fact that uses a deleted one and was not looked at; False when there is none."""
+    scalars, frame, chosen = work.scalars, work.deletion, work.chosen
+    if mode != LITERAL:
+        while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
+            fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
+            scalars[TAKEN + LIST_STARTS] += 1
+            if not table.flags[fact] & (W | C):
+                table.flags[fact] |= W
+                push(work, LIST_W, fact)
+                return True
+    while scalars[IS_SEARCHING] or scalars[TAKEN + LIST_D] < scalars[LIST_D]:
+        if not scalars[IS_SEARCHING]:
+            fact = np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_D]])
+            scalars[TAKEN + LIST_D] += 1
+            if mode == ORDERED and table.flags[fact] & COMPLETE:
+                continue
+            start_search(frame, fact)
+            scalars[IS_SEARCHING] = 1
+        while True:
+            plan = next_instance(table, rules, False, frame, chosen, PRESENT, 0, order, work.key)
+            if plan == NONE:
+                break
+            scalars[SEEN] += 1
+            head = head_of(table, rules, plan, frame, work.key)
+            if not table.flags[head] & (W | C):
+                scalars[N_DELETIONS] += 1
+                table.flags[head] |= W
+                push(work, LIST_W, head)
+                return True
+        scalars[IS_SEARCHING] = 0
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _give_up_unproven(table: Any, work: Any) -> Any:
+    """d) What was checked and could not be proven is deleted; False when that is nothing."""
+    scalars, found = work.scalars, False
+    while scalars[CHECKED_DONE] < scalars[LIST_C]:
+        fact = work.lists[LIST_C, scalars[CHECKED_DONE]]
+        scalars[CHECKED_DONE] += 1
+        if not table.flags[fact] & (V | D):
+            table.flags[fact] |= D
+            push(work, LIST_D, fact)
+            found = True
+    return found
+
+
+@njit(cache=True, nogil=True)
+def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
+    """Blocks a to d, until nothing more is to be deleted; what is has the flag D."""
+    scalars = work.scalars
+    if mode == LITERAL:
+        while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
+            fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
+            scalars[TAKEN + LIST_STARTS] += 1
+            if not table.flags[fact] & (W | C):
+                table.flags[fact] |= W
+                push(work, LIST_W, fact)
+    limit = scalars[SEEN] + BUDGET
+    while scalars[SEEN] < limit:
+        if scalars[TAKEN + LIST_V] < scalars[LIST_V]:
+            _forward(table, rules, work, mode, order)
+            continue
+        fact = _last_waiting(table, work)
+        if fact != NONE:
+            if not _backward(table, rules, work, fact, order):
+                return NEEDS_FRAMES
+            continue
+        if not _affected(table, rules, work, mode, order) and not _give_up_unproven(table, work):
+            return DONE
+    return PAUSED
+
+
+@njit(cache=True, nogil=True)
+def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
+    """f) Adds what follows from the facts of the queue. Each instance is found when the last of its facts is taken."""
+    scalars, frame, chosen = work.scalars, work.search, work.chosen
+    limit = scalars[SEEN] + BUDGET
+    while scalars[TAKEN + LIST_QUEUE] < scalars[LIST_QUEUE]:
+        if scalars[SEEN] >= limit:
+            return PAUSED
+        fact = np.int64(work.lists[LIST_QUEUE, scalars[TAKEN + LIST_QUEUE]])
+        table.flags[fact] &= ~np.uint16(QUEUED)
+        start_search(frame, fact)
+        while True:
+            plan = next_instance(table, rules, False, frame, chosen, PRESENT, QUEUED, order, work.key)
+            if plan == NONE:
+                break
+            scalars[SEEN] += 1
+            head = head_of(table, rules, plan, frame, work.key)
+            count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
+            if head != NONE and table.flags[head] & PRESENT:
+                if mode == ORDERED and marks(table, work, frame, count, mode):
+                    mark(table, work, head)
+                continue
+            if head == NONE:
+                if not has_room(table):
+                    table.flags[fact] |= QUEUED
+                    return NEEDS_ROOM
+                head = add(table, rules, rules.plans[plan, P_HEAD], work.key, 0)
+            table.flags[head] |= PRESENT | QUEUED
+            push(work, LIST_QUEUE, head)
+            scalars[N_INSERTIONS] += 1
+            if mode != UNMARKED and marks(table, work, frame, count, mode):
+                mark(table, work, head)
+        scalars[TAKEN + LIST_QUEUE] += 1
+    return DONE

@@ -1,0 +1,155 @@
+"""Delete and rederive with marking (paper 004, section 3.1), one rule instance at a time.
+
+A negative mark says that the next update deletes a fact or may: it is passed on by implicit facts as well, and the marked facts
+are taken back without a rule application. A positive mark is for a fact that goes now and comes back with the next update; the
+instances through which a deletion went on from it are kept, and bring their heads back with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.marking.backward_forward import TRANSITIVE, mark, marks
+from corollary.engines.embedded.marking.fact_table import EXPLICIT, NONE, POSITIVE, PRESENT, QUEUED, D, V
+from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
+from corollary.engines.embedded.marking.rule_tables import P_LEVELS, P_LEVELS_END
+from corollary.engines.embedded.marking.work import (
+    BUDGET,
+    DONE,
+    KEPT,
+    KEPT_BEFORE,
+    LIST_D,
+    LIST_QUEUE,
+    LIST_STARTS,
+    LIST_V,
+    N_BACKWARD,
+    N_DELETIONS,
+    N_FORWARD,
+    N_IMPLICIT,
+    NEEDS_INSTANCES,
+    PAUSED,
+    SEEN,
+    TAKEN,
+    push,
+)
+
+
+@njit(cache=True, nogil=True)
+def overdelete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
+    """Takes back everything that may depend on what is deleted, but for facts that are supported from outside."""
+    scalars, frame, chosen = work.scalars, work.search, work.chosen
+    while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
+        fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
+        scalars[TAKEN + LIST_STARTS] += 1
+        if not table.flags[fact] & D:
+            table.flags[fact] |= D
+            push(work, LIST_D, fact)
+    limit = scalars[SEEN] + BUDGET
+    while scalars[TAKEN + LIST_D] < scalars[LIST_D]:
+        if scalars[SEEN] >= limit:
+            return PAUSED
+        start_search(frame, np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_D]]))
+        while True:
+            plan = next_instance(table, rules, False, frame, chosen, PRESENT, 0, order, work.key)
+            if plan == NONE:
+                break
+            scalars[SEEN] += 1
+            head = head_of(table, rules, plan, frame, work.key)
+            if table.flags[head] & (D | EXPLICIT):
+                continue
+            count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
+            if mode == TRANSITIVE and _comes_back(table, frame, chosen, count):
+                if scalars[KEPT] == len(work.instances):
+                    return NEEDS_INSTANCES
+                _keep(table, work, frame, head, count)
+            scalars[N_DELETIONS] += 1
+            table.flags[head] |= D
+            push(work, LIST_D, head)
+        scalars[TAKEN + LIST_D] += 1
+    return DONE
+
+
+@njit(cache=True, nogil=True)
+def _comes_back(table: Any, frame: Any, chosen: Any, count: Any) -> Any:
+    flags = table.flags[frame[F_FACT]]
+    for level in range(count):
+        flags |= table.flags[frame[chosen + level]]
+    return flags & POSITIVE
+
+
+@njit(cache=True, nogil=True)
+def _keep(table: Any, work: Any, frame: Any, head: Any, count: Any) -> None:
+    row = work.instances[work.scalars[KEPT]]
+    row[:] = NONE
+    row[0] = head
+    row[1] = frame[F_FACT]
+    for level in range(count):
+        row[2 + level] = frame[work.chosen + level]
+    work.scalars[KEPT] += 1
+    table.flags[head] |= POSITIVE
+    work.scalars[N_IMPLICIT] += 1
+
+
+@njit(cache=True, nogil=True)
+def rederive_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
+    """Finds those of the facts taken back that follow from what is left; they lose the flag D."""
+    scalars, frame, chosen = work.scalars, work.search, work.chosen
+    limit = scalars[SEEN] + BUDGET
+    while True:
+        if scalars[SEEN] >= limit:
+            return PAUSED
+        if scalars[TAKEN + LIST_V] < scalars[LIST_V]:
+            start_search(frame, np.int64(work.lists[LIST_V, scalars[TAKEN + LIST_V]]))
+            scalars[TAKEN + LIST_V] += 1
+            while True:
+                plan = next_instance(table, rules, False, frame, chosen, PRESENT, D, order, work.key)
+                if plan == NONE:
+                    break
+                scalars[SEEN] += 1
+                head = head_of(table, rules, plan, frame, work.key)
+                if table.flags[head] & D:
+                    scalars[N_FORWARD] += 1
+                    _take_again(table, rules, work, plan, frame, head, mode)
+        elif scalars[TAKEN + LIST_QUEUE] < scalars[LIST_D]:  # the queue of insertions is not in use yet
+            fact = np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_QUEUE]])
+            scalars[TAKEN + LIST_QUEUE] += 1
+            if table.flags[fact] & D:
+                start_search(frame, fact)
+                plan = next_instance(table, rules, True, frame, chosen, PRESENT, D, order, work.key)
+                if plan != NONE:
+                    scalars[SEEN] += 1
+                    scalars[N_BACKWARD] += 1
+                    _take_again(table, rules, work, plan, frame, fact, mode)
+        else:
+            scalars[TAKEN + LIST_QUEUE] = 0
+            return DONE
+
+
+@njit(cache=True, nogil=True)
+def _take_again(table: Any, rules: Any, work: Any, plan: Any, frame: Any, fact: Any, mode: Any) -> None:
+    table.flags[fact] = (table.flags[fact] & ~np.uint16(D | POSITIVE)) | V
+    push(work, LIST_V, fact)
+    count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
+    if mode == TRANSITIVE and marks(table, work, frame, count, mode):
+        mark(table, work, fact)
+
+
+@njit(cache=True, nogil=True)
+def bring_back(table: Any, work: Any) -> None:
+    """The heads of kept instances whose facts are there again."""
+    scalars = work.scalars
+    for number in range(scalars[KEPT_BEFORE]):
+        row = work.instances[number]
+        head = np.int64(row[0])
+        if table.flags[head] & PRESENT:
+            continue
+        holds = True
+        for place in range(1, len(row)):
+            if row[place] != NONE and not table.flags[row[place]] & PRESENT:
+                holds = False
+        if holds:
+            table.flags[head] |= PRESENT | QUEUED
+            push(work, LIST_QUEUE, head)

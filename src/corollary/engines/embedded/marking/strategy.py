@@ -1,0 +1,152 @@
+"""Following updates fact by fact, as one of the strategies of maintenance.
+
+What a region derives is supported by the region, once; its facts are kept in a table of their own beside the relations. Other
+steps follow changes as they do otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from corollary.analysis import RuleGraph
+from corollary.engines.embedded.maintenance.aggregates import AggregateRules
+from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, Numbers, distinct
+from corollary.engines.embedded.maintenance.recursive_step import Found, Task
+from corollary.engines.embedded.maintenance.step_rules import StepRules
+from corollary.engines.embedded.maintenance.strategies import Strategy, strategy_of
+from corollary.engines.embedded.maintenance.transaction import Transaction
+from corollary.engines.embedded.marking.region import METHODS, FactsByPredicate, Region, Upcoming
+from corollary.engines.embedded.marking.regions import is_region, region_steps
+from corollary.engines.embedded.marking.statistics import MarkingStatistics
+from corollary.engines.embedded.relation import Codes
+from corollary.planning.steps import Step
+
+_LARGE = 2_000  # facts; smaller changes are always followed one by one
+
+
+class MarkingStrategy(Strategy):
+    """`look` is asked for the next update while one is processed; `statistics` are those of the last transaction.
+
+    A strategy that adapts leaves large changes to the strategies for sets.
+    """
+
+    follows_closures = False
+    replaces = True
+
+    def __init__(self, name: str, *, adapts: bool = False) -> None:
+        super().__init__()
+        self.name = self.recursive_name = name
+        self.method = METHODS[name]
+        self.look: Callable[[], Upcoming | None] = lambda: None
+        self.statistics = MarkingStatistics()
+        self._adapts = adapts
+        self._others = strategy_of("auto")
+        self._regions: dict[str, Region] = {}
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def steps(self, graph: RuleGraph) -> dict[Step, str]:
+        return region_steps(graph)
+
+    def prepare(self, order: Sequence[StepRules | AggregateRules], transaction: Transaction) -> None:
+        """Before a transaction: every region has its facts."""
+        self.statistics = MarkingStatistics()
+        wanted = {rules.step.owner: rules for rules in order if isinstance(rules, StepRules) and is_region(rules.step)}
+        for owner in self._regions.keys() - wanted.keys():
+            del self._regions[owner]
+        for owner, rules in wanted.items():
+            if owner not in self._regions:
+                self._regions[owner] = self._new_region(rules, transaction)
+
+    def forget(self) -> None:
+        """A transaction was given up: what the regions know of it is wrong."""
+        self._regions.clear()
+
+    def _new_region(self, rules: StepRules, transaction: Transaction) -> Region:
+        universe, views = transaction.store.universe, transaction.views
+        region = Region(
+            rules.step.rules,
+            self.method,
+            lambda constant: universe.encode(constant.value),
+            lambda: views.ordering.arrays(),
+            lambda: transaction.work.check(),
+        )
+        for name, number in region.tables.predicates.items():
+            arity = region.tables.arities[number]
+            maintained = transaction.maintained.get(name)
+            if name in rules.heads:
+                maintained = transaction.relation(name, arity)
+            if maintained is None:
+                relation = transaction.store.relation(name, arity)
+                rows = relation.facts if arity else np.empty((relation.size, 0), np.uint32)
+                region.load(name, rows, np.ones(len(rows), np.bool_))
+            else:
+                numbers = np.flatnonzero(maintained.flags[: maintained.relation.size] == 0)
+                is_explicit = np.ones(len(numbers), np.bool_)
+                if name in rules.heads:
+                    is_explicit = maintained.external_support(rules.step.owner, numbers) > 0
+                region.load(name, maintained.rows(numbers), is_explicit)
+        return region
+
+    # -- changes -----------------------------------------------------------------------------------------------------
+
+    def nonrecursive(self, task: Task) -> Found:
+        return self._others.nonrecursive(task)
+
+    def groups(self, rules: AggregateRules, transaction: Transaction) -> tuple[str, Found]:
+        return self._others.groups(rules, transaction)
+
+    def recursive(self, task: Task) -> Found:
+        region = self._regions.get(task.rules.step.owner)
+        if region is None or task.new_rules or task.removed_rules:
+            self._regions.pop(task.rules.step.owner, None)
+            return self._others.recursive(task)
+        deleted, inserted = _changes(region, task)
+        changed = sum(len(rows) for side in (deleted, inserted) for rows in side.values())
+        if self._adapts and changed > max(_LARGE, region.size // 4):
+            del self._regions[task.rules.step.owner]
+            return self._others.recursive(task)
+        task.report.strategy = self.name
+        self._follow(region, task, deleted, inserted)
+        return {}
+
+    def _follow(self, region: Region, task: Task, deleted: FactsByPredicate, inserted: FactsByPredicate) -> None:
+        transaction, owner = task.transaction, task.rules.step.owner
+        change = region.update(deleted, inserted, self.look)
+        for name, rows in change.lost.items():
+            maintained = transaction.relation(name, rows.shape[1])
+            numbers = maintained.locate(rows)
+            counts = maintained.support(owner, numbers)
+            maintained.change_support(owner, numbers[counts > 0], -counts[counts > 0])
+        for name, rows in change.gained.items():
+            maintained = transaction.relation(name, rows.shape[1])
+            numbers = maintained.place(rows)
+            maintained.change_support(owner, numbers[maintained.support(owner, numbers) == 0], 1)
+        transaction.work.instances += region.statistics.seen
+        self.statistics.add(region.statistics)
+
+
+def _changes(region: Region, task: Task) -> tuple[dict[str, Codes], dict[str, Codes]]:
+    """What has changed outside a region in this transaction: facts that nothing outside supports any more, and new ones."""
+    transaction, owner = task.transaction, task.rules.step.owner
+    deleted: dict[str, Codes] = {}
+    inserted: dict[str, Codes] = {}
+    for name, number in region.tables.predicates.items():
+        if name in task.rules.heads:
+            maintained = transaction.maintained.get(name)
+            if maintained is not None and maintained.counts_before:
+                numbers = _changed_by_others(maintained, owner)
+                is_supported = maintained.external_support(owner, numbers) > 0
+                deleted[name] = maintained.rows(numbers[~is_supported])
+                inserted[name] = maintained.rows(numbers[is_supported])
+        elif transaction.has_changed(name):
+            deleted[name], inserted[name] = transaction.difference(name, region.tables.arities[number])
+    return deleted, inserted
+
+
+def _changed_by_others(maintained: MaintainedRelation, owner: str) -> Numbers:
+    """The rows whose support by others than the owner has changed in this transaction."""
+    parts = [numbers for other, numbers, _ in maintained.counts_before if other != owner]
+    return distinct(np.concatenate(parts)) if parts else np.empty(0, np.int64)

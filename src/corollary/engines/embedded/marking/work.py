@@ -1,0 +1,77 @@
+"""The lists and counters of one update while it is processed, as arrays that keep their place between calls."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.marking.rule_tables import RuleTables
+
+# Lists of facts. A scalar with the number of a list is its length, TAKEN plus that number how much of it was taken so far.
+LIST_W, LIST_C, LIST_V, LIST_Y, LIST_D, LIST_QUEUE = 0, 1, 2, 3, 4, 5
+LIST_MARKED = 6  # implicit facts that the next update affects
+LIST_EXPLICIT = 7  # explicit facts that the next update deletes
+LIST_STARTS = (
+    8  # facts to check from the start: those marked before this update, and those that lost their support from outside
+)
+LIST_GHOSTS = 9  # facts that have gone and that the next update brings back
+LIST_COMPLETE = 10  # explicit facts all of whose consequences are marked
+LIST_OUT = 11  # facts to tell about
+LISTS = 12
+TAKEN = 12
+CHECKED_DONE, OPEN_FRAMES, IS_SEARCHING, SEEN = 24, 25, 26, 27
+N_DELETIONS, N_BACKWARD, N_FORWARD, N_INSERTIONS, N_EXPLICIT, N_IMPLICIT = 28, 29, 30, 31, 32, 33
+KEPT, KEPT_BEFORE = 34, 35  # instances for the next update; those among them that this update uses
+SCALARS = 36
+
+DONE, PAUSED, NEEDS_ROOM, NEEDS_FRAMES, NEEDS_INSTANCES = 0, 1, 2, 3, 4
+BUDGET = 1 << 22  # instances between two looks at limits and Ctrl-C
+
+_FIRST_FRAMES = 256
+
+
+class Work(NamedTuple):
+    lists: Any  # int32[lists, capacity]: each fact is at most once in a list
+    scalars: Any  # int64
+    frames: Any  # int64[depth, frame]: the open searches of backward chaining
+    search: Any  # int64[frame]
+    deletion: Any  # int64[frame]: the search of block c, which others interrupt
+    key: Any  # int64[widest]
+    chosen: Any  # where in a frame the chosen facts begin
+    instances: Any  # int32[kept, 1 + longest body]: head and body
+
+
+def new_work(rules: RuleTables, capacity: int) -> Work:
+    return Work(
+        np.zeros((LISTS, capacity), np.int32),
+        np.zeros(SCALARS, np.int64),
+        np.zeros((_FIRST_FRAMES, rules.frame), np.int64),
+        np.zeros(rules.frame, np.int64),
+        np.zeros(rules.frame, np.int64),
+        np.zeros(max(1, rules.width), np.int64),
+        3 + rules.registers,
+        np.zeros((0, 1 + rules.longest), np.int32),
+    )
+
+
+def with_capacity(work: Work, capacity: int) -> Work:
+    lists = np.zeros((LISTS, capacity), np.int32)
+    lists[:, : work.lists.shape[1]] = work.lists
+    return work._replace(lists=lists)
+
+
+def with_more_frames(work: Work) -> Work:
+    return work._replace(frames=np.concatenate((work.frames, np.zeros_like(work.frames))))
+
+
+def with_more_instances(work: Work) -> Work:
+    more = np.zeros((max(64, len(work.instances)), work.instances.shape[1]), np.int32)
+    return work._replace(instances=np.concatenate((work.instances, more)))
+
+
+@njit(cache=True, nogil=True)
+def push(work: Any, number: Any, fact: Any) -> None:
+    work.lists[number, work.scalars[number]] = fact
+    work.scalars[number] += 1

@@ -1,0 +1,1 @@
+"""Keeping what was derived on Spark exact while facts and rules change."""

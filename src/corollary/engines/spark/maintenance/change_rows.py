@@ -1,0 +1,220 @@
+"""Rows that change: a few of them in the driver, from where Spark takes them to the large relations; many in a table.
+
+What a change brings is small as a rule, and what it meets is large. Rows in the driver cost Spark no stage to broadcast, and
+no file. Their number is bounded: what is more goes to the workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.engines.spark.algebra.profiles import Profile, classes_of_ids, profile_of
+from corollary.engines.spark.maintenance.distinct_rows import Ids, distinct_rows
+from corollary.engines.spark.relations import COUNT, Frame, LocalFrame, column_names, empty_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+TAG = "tag"
+BROADCAST_ROWS = 1_000_000
+"""So many rows every task may get as a copy."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeRows:
+    """Distinct rows of ids in `c0 …` and a column `n` of signed numbers; `ids` has them where they are in the driver."""
+
+    context: Context
+    arity: int
+    rows: int
+    ids: Ids | None = None
+    """The columns `c0 …` and `n`."""
+    stored: DataFrame | None = None
+
+    @classmethod
+    def of_ids(cls, context: Context, arity: int, ids: Ids) -> ChangeRows:
+        return cls(context, arity, len(ids), ids)
+
+    @classmethod
+    def nothing(cls, context: Context, arity: int) -> ChangeRows:
+        return cls.of_ids(context, arity, np.empty((0, len(column_names(arity)) + 1), np.int64))
+
+    @property
+    def columns(self) -> list[str]:
+        return column_names(self.arity)
+
+    @cached_property
+    def df(self) -> DataFrame:
+        if self.stored is not None:
+            return self.stored
+        assert self.ids is not None
+        return frame_of(self.context, [*self.columns, COUNT], self.ids)
+
+    @cached_property
+    def keys(self) -> DataFrame:
+        """The facts alone, to be copied to every task where that is cheaper than moving what they meet."""
+        return hinted(self.df.select(*self.columns), self.rows)
+
+    @property
+    def frame(self) -> Frame:
+        if self.ids is None:
+            return Frame(self.df.select(*self.columns), self.arity, self.rows)
+        if not self.rows:
+            return empty_frame(self.context.spark, self.arity)
+        columns = [pa.array(np.ascontiguousarray(self.ids[:, place])) for place in range(len(self.columns))]
+        return LocalFrame(self.context.spark, pa.table(columns, names=self.columns), self.arity)
+
+    @cached_property
+    def profile(self) -> Profile:
+        if self.ids is None:
+            return profile_of(self.frame)
+        columns = [self.ids[:, place] for place in range(len(self.columns))]
+        return Profile(
+            self.rows,
+            tuple(classes_of_ids(column) for column in columns),
+            tuple(max(1, len(np.unique(column))) for column in columns),
+        )
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the numbers."""
+        if self.ids is not None:
+            return int(self.ids[:, -1].sum())
+        return int(self.df.agg({COUNT: "sum"}).collect()[0][0] or 0)
+
+    def where(self, sign: int) -> ChangeRows:
+        """The rows with a positive or a negative number."""
+        if self.ids is not None:
+            chosen = self.ids[:, -1] > 0 if sign > 0 else self.ids[:, -1] < 0
+            return ChangeRows.of_ids(self.context, self.arity, self.ids[chosen])
+        df = self.df.where(f"{COUNT} {'>' if sign > 0 else '<'} 0")
+        return ChangeRows(self.context, self.arity, df.count(), None, df)
+
+    def having(self, *numbers: int) -> ChangeRows:
+        """The rows with one of these numbers."""
+        if self.ids is not None:
+            return ChangeRows.of_ids(self.context, self.arity, self.ids[np.isin(self.ids[:, -1], numbers)])
+        df = self.df.where(f"{COUNT} IN ({', '.join(map(str, numbers))})")
+        return ChangeRows(self.context, self.arity, df.count(), None, df)
+
+    def times(self, factor: int) -> ChangeRows:
+        """The same rows with other numbers."""
+        if self.ids is not None:
+            ids = self.ids.copy()
+            ids[:, -1] *= factor
+            return ChangeRows.of_ids(self.context, self.arity, ids)
+        df = self.df.selectExpr(*self.columns, f"{COUNT} * {factor}L AS {COUNT}")
+        return ChangeRows(self.context, self.arity, self.rows, None, df)
+
+    def once(self) -> ChangeRows:
+        """The same rows, each with the number 1."""
+        if self.ids is not None:
+            ids = self.ids.copy()
+            ids[:, -1] = 1
+            return ChangeRows.of_ids(self.context, self.arity, ids)
+        df = self.df.selectExpr(*self.columns, f"1L AS {COUNT}")
+        return ChangeRows(self.context, self.arity, self.rows, None, df)
+
+
+def hinted(df: DataFrame, rows: int) -> DataFrame:
+    from pyspark.sql.functions import broadcast
+
+    return broadcast(df) if rows <= BROADCAST_ROWS else df
+
+
+def frame_of(context: Context, names: Sequence[str], ids: Ids) -> DataFrame:
+    """Rows of the driver as a data frame."""
+    if not len(ids):
+        return context.spark.createDataFrame([], ", ".join(f"{name} long" for name in names))
+    columns = [pa.array(np.ascontiguousarray(ids[:, place])) for place in range(len(names))]
+    return context.spark.createDataFrame(pa.table(columns, names=list(names)))
+
+
+def settle(context: Context, df: DataFrame, name: str) -> tuple[Ids | None, DataFrame | None, int]:
+    """Runs a query over long columns: its rows, or a table where they are too many for the driver; and their number."""
+    context.check()
+    most = context.settings.change_rows
+    found = df.limit(most + 1).toArrow()
+    if found.num_rows <= most:
+        columns = [column.to_numpy() for column in found.columns]
+        ids = np.stack(columns, axis=1) if columns else np.empty((found.num_rows, 0), np.int64)
+        return ids.astype(np.int64, copy=False), None, found.num_rows
+    written, rows = context.workspace.write(df, name)
+    return None, written, rows
+
+
+def summed(parts: Sequence[ChangeRows]) -> ChangeRows:
+    """The sum of changes to one relation; there is at least one."""
+    parts = [part for part in parts if part.rows] or list(parts[:1])
+    if len(parts) == 1:
+        return parts[0]
+    context, arity, columns = parts[0].context, parts[0].arity, parts[0].columns
+    if all(part.ids is not None for part in parts):
+        together = np.concatenate([part.ids for part in parts if part.ids is not None])
+        return ChangeRows.of_ids(context, arity, summed_ids(together))
+    df = reduce(lambda left, right: left.union(right), (part.df for part in parts))
+    sums = df.groupBy(*columns).agg({COUNT: "sum"}).withColumnRenamed(f"sum({COUNT})", COUNT).where(f"{COUNT} <> 0")
+    ids, stored, rows = settle(context, sums, "change")
+    return ChangeRows(context, arity, rows, ids, stored)
+
+
+def distinct_ids(rows: Ids, number: int) -> Ids:
+    """Rows `c0 …` each once, with a number."""
+    found, _ = distinct_rows(rows)
+    return np.column_stack((found, np.full(len(found), number, np.int64)))
+
+
+def summed_ids(ids: Ids) -> Ids:
+    keys, places = distinct_rows(ids[:, :-1])
+    totals = np.zeros(len(keys), np.int64)
+    np.add.at(totals, places, ids[:, -1])
+    sums: Ids = np.column_stack((keys, totals))[totals != 0]
+    return sums
+
+
+# -- several relations in one job ------------------------------------------------------------------------------------------
+
+
+def tagged(frames: Mapping[int, tuple[DataFrame, int]], others: Sequence[str]) -> DataFrame:
+    """Frames of different arities (given with each), under a number each, as one; `others` are columns that all of them have."""
+    width = max(len(column_names(arity)) for _, arity in frames.values())
+    pieces = []
+    for tag, (df, arity) in frames.items():
+        known = len(column_names(arity))
+        ids = [f"c{place}" if place < known else f"0L AS c{place}" for place in range(width)]
+        pieces.append(df.selectExpr(f"{tag}L AS {TAG}", *ids, *others))
+    return reduce(lambda left, right: left.union(right), pieces)
+
+
+def taken_apart(
+    context: Context, settled: tuple[Ids | None, DataFrame | None, int], arities: Mapping[int, int]
+) -> dict[int, ChangeRows]:
+    """The changes of each tag from rows `tag, c0 …, n`; tags without a row are missing."""
+    ids, stored, _ = settled
+    found: dict[int, ChangeRows] = {}
+    for tag, arity in arities.items():
+        width = len(column_names(arity))
+        if ids is not None:
+            chosen = ids[ids[:, 0] == tag]
+            if len(chosen):
+                found[tag] = ChangeRows.of_ids(
+                    context, arity, np.column_stack((chosen[:, 1 : 1 + width], chosen[:, -1]))
+                )
+            continue
+        assert stored is not None
+        df = stored.where(f"{TAG} = {tag}").select(*column_names(arity), COUNT)
+        if rows := df.count():
+            found[tag] = ChangeRows(context, arity, rows, None, df)
+    return found
+
+
+def no_rows(context: Context, arity: int) -> DataFrame:
+    return empty_frame(context.spark, arity).df

@@ -1,0 +1,276 @@
+"""Runs rules over versions of relations: those that follow a few changed facts, of several steps in one job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corollary.analysis import HyperNode
+from corollary.engines.spark.algebra.node_evaluation import Evaluation, GuessedSizes
+from corollary.engines.spark.algebra.profiles import Profile
+from corollary.engines.spark.algebra.values import failures_explained
+from corollary.engines.spark.maintenance.bound_rules import BoundRule, asks_only
+from corollary.engines.spark.maintenance.change_rows import (
+    TAG,
+    ChangeRows,
+    hinted,
+    settle,
+    summed,
+    summed_ids,
+    tagged,
+    taken_apart,
+)
+from corollary.engines.spark.maintenance.delta_frames import DeltaTranslator, is_too_large
+from corollary.engines.spark.maintenance.distinct_rows import Ids
+from corollary.engines.spark.maintenance.local_rules import heads_of, reads_one_relation
+from corollary.engines.spark.maintenance.lookup import Lookup
+from corollary.engines.spark.maintenance.signed_relation import SignedRelation
+from corollary.engines.spark.maintenance.transaction import Transaction
+from corollary.engines.spark.maintenance.versions import Versions
+from corollary.engines.spark.relations import COUNT, FrameStore, column_names
+from corollary.engines.spark.strategies.jobs import NodeJob
+from corollary.engines.spark.terms.ids import id_of
+from corollary.engines.spark.terms.universe import settled
+from corollary.planning import AggregateSource, NormalRule, Version
+from corollary.planning.algebra import Project, Scan, algebra_of
+from corollary.planning.deltas import AFTER, BEFORE, DELETED, INSERTED, version_of, whole_rule
+from corollary.program import Atom, Constant
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_AT_ONCE = 12  # rules in one job: larger plans take Spark longer to make than to run
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A rule to run; what it derives is added, times `sign`, to what others with the same `key` do."""
+
+    key: tuple[str, str]  # an owner and a predicate
+    rule: NormalRule
+    sign: int = 1
+
+
+class DeltaRules(Evaluation):
+    """`exists` are the rules of auxiliary predicates: which values some fact of a negated atom has."""
+
+    def __init__(
+        self, transaction: Transaction, versions: Versions, exists: Mapping[str, NormalRule], *, discards_errors: bool
+    ) -> None:
+        job = NodeJob(HyperNode(()), (), (), recursive=False, discards_errors=discards_errors, counts=True)
+        super().__init__(job, FrameStore(transaction.context.spark), transaction.context, {})
+        self._transaction = transaction
+        self._versions = versions
+        self._exists = exists
+        self._exists_changes: dict[str, ChangeRows] = {}
+        self._careful = False
+        self._sized: dict[str, int] = {}
+
+    def derive(self, wanted: Sequence[Wanted]) -> dict[tuple[str, str], ChangeRows]:
+        """How often each head is derived, by key; keys without a row are missing."""
+        with failures_explained():
+            try:
+                return settled(lambda: self._derive(wanted))
+            except Exception as error:
+                if not is_too_large(error):
+                    raise
+                self._careful = True
+                return settled(lambda: self._derive(wanted))
+
+    def has_facts(self, rule: NormalRule) -> bool:
+        """Whether each atom of a rule may have facts."""
+        return all(self._size_of(atom) for atom in rule.body.sources if isinstance(atom, Atom))
+
+    # -- rules -------------------------------------------------------------------------------------------------------
+
+    def _derive(self, wanted: Sequence[Wanted]) -> dict[tuple[str, str], ChangeRows]:
+        translator = self._delta_translator()
+        found: dict[tuple[str, str], list[ChangeRows]] = {}
+        frames: list[tuple[Wanted, DataFrame]] = []
+        bound: list[tuple[Wanted, BoundRule]] = []
+        for one in wanted:
+            if not self.has_facts(one.rule):
+                continue
+            changed = self._changed_in_driver(one.rule)
+            if changed is not None and asks_only(one.rule):
+                bound.append((one, BoundRule(one.rule, changed, self._number_of)))
+                continue
+            tree = self._tree(one.rule)
+            local = self._in_driver(tree)
+            if local is not None:
+                found.setdefault(one.key, []).append(self._counted(local, one))
+            else:
+                df = translator.head(one.rule.name, tree)
+                frames.append((one, df.selectExpr("*", f"{one.sign}L AS {COUNT}")))
+        for one, heads in self._answered(bound):
+            found.setdefault(one.key, []).append(self._counted(heads, one))
+        for start in range(0, len(frames), _AT_ONCE):
+            for key, rows in self._run_together(frames[start : start + _AT_ONCE]).items():
+                found.setdefault(key, []).append(rows)
+        self._teach(translator.minting)
+        self._forget_temporary()
+        sums = {key: summed(parts) for key, parts in found.items()}
+        return {key: rows for key, rows in sums.items() if rows.rows}
+
+    def _changed_in_driver(self, rule: NormalRule) -> Ids | None:
+        """The changed facts of a rule's first atom, where the driver has them."""
+        first = rule.body.sources[0] if rule.body.sources else None
+        change = self._change(first.predicate, first.arity) if isinstance(first, Atom) else None
+        return change.ids if change is not None else None
+
+    def _answered(self, bound: Sequence[tuple[Wanted, BoundRule]]) -> Iterator[tuple[Wanted, Ids]]:
+        """The heads of rules that only ask for certain facts, of all of them in one job."""
+        lookup = Lookup(self._context)
+        for _, rule in bound:
+            rule.ask(lookup, self._relation_of)
+        answers = lookup.run()
+        for one, rule in bound:
+            yield one, rule.heads(answers)
+
+    def _relation_of(self, atom: Atom) -> SignedRelation:
+        change = self._change(atom.predicate, atom.arity)
+        if change is not None:
+            return SignedRelation(self._context, atom.arity, segments=(change,))
+        return self._versions.relation(atom.predicate, atom.arity)
+
+    def _tree(self, rule: NormalRule) -> Project:
+        versions = tuple(
+            Version.DELTA if place == 0 and self._is_change(source) else Version.FULL
+            for place, source in enumerate(rule.body.sources)
+        )
+        return self._algebra(rule, versions)
+
+    def _is_change(self, source: object) -> bool:
+        return isinstance(source, Atom) and self._change(source.predicate, source.arity) is not None
+
+    def _in_driver(self, tree: Project) -> Ids | None:
+        """The heads of a rule that only chooses among changed facts which the driver has."""
+        if not reads_one_relation(tree):
+            return None
+        node: object = tree
+        while not isinstance(node, Scan):
+            node = node.input  # type: ignore[attr-defined]
+        change = self._change(node.predicate, node.arity)
+        if change is None or change.ids is None:
+            return None
+        return heads_of(tree, change.ids, self._number_of)
+
+    def _number_of(self, constant: Constant) -> int:
+        return id_of(constant.value, self.collisions)
+
+    def _counted(self, heads: Ids, one: Wanted) -> ChangeRows:
+        ids = summed_ids(np.column_stack((heads, np.full(len(heads), one.sign, np.int64))))
+        return ChangeRows.of_ids(self._context, one.rule.head.arity, ids)
+
+    def _run_together(self, frames: Sequence[tuple[Wanted, DataFrame]]) -> dict[tuple[str, str], ChangeRows]:
+        keys = {key: number for number, key in enumerate(dict.fromkeys(one.key for one, _ in frames))}
+        arities = {keys[one.key]: one.rule.head.arity for one, _ in frames}
+        by_key: dict[int, list[DataFrame]] = {}
+        for one, df in frames:
+            by_key.setdefault(keys[one.key], []).append(df.select(*column_names(one.rule.head.arity), COUNT))
+        together = {
+            number: (reduce(lambda left, right: left.union(right), parts), arities[number])
+            for number, parts in by_key.items()
+        }
+        df = tagged(together, (COUNT,))
+        columns = [name for name in df.columns if name != COUNT]
+        df = df.groupBy(*columns).agg({COUNT: "sum"}).withColumnRenamed(f"sum({COUNT})", COUNT).where(f"{COUNT} <> 0")
+        assert df.columns[0] == TAG
+        found = taken_apart(self._context, settle(self._context, df, "heads"), arities)
+        names = {number: key for key, number in keys.items()}
+        return {names[number]: rows for number, rows in found.items()}
+
+    # -- relations ---------------------------------------------------------------------------------------------------
+
+    def _delta_translator(self) -> DeltaTranslator:
+        return DeltaTranslator(
+            self._context.spark, self._rows, self._classes, self, self._context.partitions,
+            discards_errors=self._job.discards_errors, context=self._context, sizes=self._scan_size,
+            careful=self._careful,
+        )  # fmt: skip
+
+    def _rows(self, scan: Scan) -> DataFrame:
+        change = self._change(scan.predicate, scan.arity)
+        if change is not None:
+            return change.df.select(*change.columns)
+        version, predicate = version_of(scan.predicate)
+        if predicate in self._exists:
+            return self._having(version, predicate)
+        return self._versions.relation(scan.predicate, scan.arity).visible().df
+
+    def _change(self, versioned: str, arity: int) -> ChangeRows | None:
+        version, predicate = version_of(versioned)
+        if predicate in self._exists and version in (DELETED, INSERTED):
+            if versioned not in self._exists_changes:
+                self._exists_changes[versioned] = self._exists_change(version, predicate)
+            return self._exists_changes[versioned]
+        return self._versions.rows(versioned, arity)
+
+    def _having(self, version: str, auxiliary: str) -> DataFrame:
+        """The values that some fact has, with repetitions."""
+        rule = whole_rule(self._exists[auxiliary], version)
+        return self._delta_translator().head(rule.name, algebra_of(rule))
+
+    def _exists_change(self, version: str, auxiliary: str) -> ChangeRows:
+        """Which values had a fact and have none, or have one and had none: those of changed facts are looked up."""
+        arity = self._exists[auxiliary].head.arity
+        (atom,) = self._exists[auxiliary].body.sources
+        assert isinstance(atom, Atom)
+        change = self._versions.rows(version + atom.predicate, atom.arity)
+        assert change is not None
+        if not change.rows:
+            return ChangeRows.nothing(self._context, arity)
+        columns = column_names(arity)
+        keys = self._having(version, auxiliary).distinct()
+        other = self._having(AFTER if version == DELETED else BEFORE, auxiliary)
+        others = other.join(hinted(keys, change.rows), columns, "left_semi").distinct()
+        found = keys.join(hinted(others, change.rows), columns, "left_anti").selectExpr("*", f"1L AS {COUNT}")
+        ids, stored, rows = settle(self._context, found, "values")
+        return ChangeRows(self._context, arity, rows, ids, stored)
+
+    # -- statistics --------------------------------------------------------------------------------------------------
+
+    def _size_of(self, atom: Atom) -> int:
+        return self._scan_size(Scan(atom.predicate, atom.arity))
+
+    def _scan_size(self, scan: Scan) -> int:
+        change = self._change(scan.predicate, scan.arity)
+        if change is not None:
+            return change.rows
+        version, predicate = version_of(scan.predicate)
+        if predicate in self._exists:
+            (atom,) = self._exists[predicate].body.sources
+            assert isinstance(atom, Atom)
+            return self._scan_size(Scan(version + atom.predicate, atom.arity))
+        relation = self._versions.relation(scan.predicate, scan.arity)
+        return relation.size if relation.rows is None else relation.rows
+
+    def _size(self, predicate: str) -> int:
+        return self._sized.get(predicate, 1000)
+
+    def _algebra(self, rule: NormalRule, versions: tuple[Version, ...] | None = None) -> Project:
+        """Orders atoms by their sizes alone: the first has few rows, and profiles of the others cost a pass over them."""
+        self._sized = {atom.predicate: self._size_of(atom) for atom in _atoms(rule)}
+        return algebra_of(rule, GuessedSizes(self._size), versions, keep_all=True)
+
+    def _profile(self, predicate: str, arity: int) -> Profile:
+        change = self._change(predicate, arity)
+        if change is not None:
+            return change.profile
+        return self._versions.relation(predicate, arity).profile()
+
+
+def _atoms(rule: NormalRule) -> list[Atom]:
+    found: list[Atom] = []
+    bodies = [rule.body]
+    while bodies:
+        for source in bodies.pop().sources:
+            if isinstance(source, AggregateSource):
+                bodies.append(source.body)
+            else:
+                found.append(source)
+    return found

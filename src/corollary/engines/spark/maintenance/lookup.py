@@ -1,0 +1,183 @@
+"""Looking up a few facts in large relations: they go to every task, and what the relations have of them comes back, in one job.
+
+Relations of one arity are read as one, whatever their number: the file of a row that fits tells the relation. What comes back is
+at most a few rows for each relation and each fact. A small relation is brought whole once, and asked in the driver from then on.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.engines.spark.maintenance.change_rows import TAG, ChangeRows, frame_of, hinted, tagged
+from corollary.engines.spark.maintenance.distinct_rows import Ids, distinct_rows
+from corollary.engines.spark.maintenance.row_sets import contained
+from corollary.engines.spark.maintenance.signed_relation import SignedRelation
+from corollary.engines.spark.relations import COUNT, Frame, LocalFrame, column_names, id_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+    from corollary.engines.spark.workspace import Workspace
+
+IN_DRIVER = 10_000
+"""Facts of a relation that is brought to the driver."""
+_FILE = "file"
+_AT_ONCE = 40  # relations that are not files, in one job: larger plans take Spark longer to make than to run
+_READ: WeakKeyDictionary[Workspace, dict[tuple[int, tuple[str, ...]], DataFrame]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[DataFrame, Ids] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of a relation that is not in the driver, and whose question it belongs to."""
+
+    place: int
+    df: DataFrame
+    facts: ChangeRows
+    frame: Frame | None = None
+    counted: bool = True
+
+    @property
+    def arity(self) -> int:
+        return self.facts.arity
+
+    @property
+    def is_small(self) -> bool:
+        return self.frame is not None and self.frame.rows is not None and self.frame.rows <= IN_DRIVER
+
+
+@dataclass
+class Lookup:
+    """Collects questions; `run` answers all of them."""
+
+    context: Context
+    _asked: list[tuple[SignedRelation, ChangeRows]] = field(default_factory=list)
+
+    def ask(self, relation: SignedRelation, facts: ChangeRows) -> int:
+        """The numbers of some facts in a relation; the facts are in the driver. Gives the place of the answer."""
+        self._asked.append((relation, facts))
+        return len(self._asked) - 1
+
+    def run(self) -> list[Ids]:
+        """By question, rows `c0 …, n` of those facts that the relation has; the numbers of one fact add up."""
+        answers: list[list[Ids]] = [[] for _ in self._asked]
+        whole: list[_Part] = []
+        in_files: dict[int, list[_Part]] = {}
+        others: list[_Part] = []
+        for place, (relation, facts) in enumerate(self._asked):
+            for segment in relation.segments:
+                if segment.ids is not None:
+                    answers[place].append(_among(segment.ids, facts))
+                else:
+                    others.append(_Part(place, segment.df, facts))
+            for frame, df in zip(relation.bases, relation.base_numbers(), strict=True):
+                part = _Part(place, df, facts, frame, relation.counted)
+                if isinstance(frame, LocalFrame):
+                    _KNOWN.setdefault(frame.df, np.column_stack((frame.ids, np.ones(frame.table.num_rows, np.int64))))
+                if frame.df in _KNOWN:
+                    answers[place].append(_among(_KNOWN[frame.df], facts))
+                elif part.is_small:
+                    whole.append(part)
+                elif frame.lies_in:
+                    in_files.setdefault(relation.arity, []).append(part)
+                else:
+                    others.append(part)
+        for start in range(0, len(whole) + len(others), _AT_ONCE):
+            self._fetch([*whole, *others][start : start + _AT_ONCE], answers)
+        if in_files:
+            self._look_into_files(in_files, answers)
+        return [
+            np.concatenate(parts) if parts else np.empty((0, len(column_names(relation.arity)) + 1), np.int64)
+            for parts, (relation, _) in zip(answers, self._asked, strict=True)
+        ]
+
+    def _fetch(self, parts: list[_Part], answers: list[list[Ids]]) -> None:
+        self.context.check()
+        frames = {
+            number: (
+                part.df if part.is_small else part.df.join(part.facts.keys, part.facts.columns, "left_semi"),
+                part.arity,
+            )
+            for number, part in enumerate(parts)
+        }
+        table = tagged(frames, (COUNT,)).toArrow()
+        assert table.column_names[0] == TAG
+        ids: Ids = np.stack([column.to_numpy() for column in table.columns], axis=1).astype(np.int64, copy=False)
+        for number, part in enumerate(parts):
+            mine = ids[ids[:, 0] == number]
+            rows = np.column_stack((mine[:, 1 : 1 + len(part.facts.columns)], mine[:, -1]))
+            if part.is_small and part.frame is not None:
+                _KNOWN[part.frame.df] = rows
+                rows = _among(rows, part.facts)
+            answers[part.place].append(rows)
+
+    # -- many files as one relation ----------------------------------------------------------------------------------
+
+    def _look_into_files(self, parts: dict[int, list[_Part]], answers: list[list[Ids]]) -> None:
+        self.context.check()
+        width = max(len(column_names(arity)) for arity in parts)
+        frames = []
+        for arity, mine in parts.items():
+            columns = column_names(arity)
+            padded = [*columns, *(f"0L AS c{place}" for place in range(len(columns), width))]
+            frames.append(self._matching(arity, mine).selectExpr(f"{arity}L AS {TAG}", *padded, COUNT, _FILE))
+        table = reduce(lambda left, right: left.union(right), frames).toArrow()
+        for arity, mine in parts.items():
+            self._sort(table.filter(pa.array(table.column(TAG).to_numpy() == arity)), arity, mine, answers)
+
+    def _matching(self, arity: int, parts: list[_Part]) -> DataFrame:
+        """Rows of all these files whose values are those of some fact in question."""
+        columns = column_names(arity)
+        files = list(dict.fromkeys(file for part in parts if part.frame is not None for file in part.frame.lies_in))
+        read = self._read(arity, tuple(files))
+        facts = {id(part.facts): part.facts for part in parts}.values()
+        ids, _ = distinct_rows(np.concatenate([one.ids[:, :-1] for one in facts if one.ids is not None]))
+        keys = hinted(frame_of(self.context, columns, ids), len(ids))
+        return read.selectExpr(*columns, COUNT, f"_metadata.file_path AS {_FILE}").join(keys, columns, "left_semi")
+
+    def _read(self, arity: int, files: tuple[str, ...]) -> DataFrame:
+        """These files as one relation; Spark lists them once."""
+        known = _READ.setdefault(self.context.workspace, {})
+        if (arity, files) not in known:
+            schema = f"{id_schema(arity)}, {COUNT} long"
+            known[arity, files] = self.context.spark.read.schema(schema).parquet(*files)
+        return known[arity, files]
+
+    @staticmethod
+    def _sort(table: pa.Table, arity: int, parts: list[_Part], answers: list[list[Ids]]) -> None:
+        """Gives each question the rows of its files that fit it."""
+        columns = [table.column(name).to_numpy() for name in column_names(arity)]
+        counts = table.column(COUNT).fill_null(1).to_numpy()
+        rows: Ids = np.stack([*columns, counts], axis=1).astype(np.int64, copy=False)
+        if not table.num_rows:
+            return
+        files = table.column(_FILE).combine_chunks().dictionary_encode()
+        names, indices = [_plain(name) for name in files.dictionary.to_pylist()], files.indices.to_numpy()
+        for part in parts:
+            assert part.frame is not None
+            mine = {_plain(file) for file in part.frame.lies_in}
+            fitting = [number for number, name in enumerate(names) if name in mine or name.rpartition("/")[0] in mine]
+            found = rows[np.isin(indices, fitting)]
+            if not part.counted:
+                found = np.column_stack((found[:, :-1], np.ones(len(found), np.int64)))
+            answers[part.place].append(_among(found, part.facts))
+
+
+def _plain(path: str) -> str:
+    """A path as it is written in one way only."""
+    return re.sub(r"^file:/+", "/", unquote(path))
+
+
+def _among(rows: Ids, facts: ChangeRows) -> Ids:
+    assert facts.ids is not None
+    found: Ids = rows[contained(rows[:, :-1], facts.ids[:, :-1])]
+    return found

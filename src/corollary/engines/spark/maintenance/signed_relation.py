@@ -1,0 +1,131 @@
+"""A relation that changes: a base and signed segments, put together where it is read, folded by size.
+
+The base is never written again for a small change. Reading it leaves out the few rows that are gone, of which every task has a
+copy, and adds the few that came. Everything here is immutable: a transaction makes new relations out of the old files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+from corollary.engines.spark.algebra.profiles import Profile, profile_of, together
+from corollary.engines.spark.maintenance.change_rows import ChangeRows, hinted, no_rows, summed
+from corollary.engines.spark.relations import COUNT, Frame, column_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+MOST_SEGMENTS = 4
+_SHARE_TO_FOLD = 4  # a quarter of the base
+
+
+@dataclass(frozen=True, eq=False)
+class SignedRelation:
+    """Each row of `base` counts once, or as often as its column `n` says where it is `counted`; `segments` add to that.
+
+    Rows whose sum is zero are not in the relation; no sum is below zero. The frames of the base are disjoint.
+    """
+
+    context: Context
+    arity: int
+    base: tuple[Frame, ...] = ()
+    counted: bool = False
+    segments: tuple[ChangeRows, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        return column_names(self.arity)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def numbers(self) -> list[DataFrame]:
+        """Parts with the columns `c0 …, n`; a row may be in several of them, and its numbers add up."""
+        return [*self.base_numbers(), *(segment.df for segment in self.segments)]
+
+    def base_numbers(self) -> list[DataFrame]:
+        return [
+            frame.df if self.counted else frame.df.selectExpr(*self.columns, f"1L AS {COUNT}") for frame in self.bases
+        ]
+
+    def matching(self, keys: DataFrame) -> list[DataFrame]:
+        """The same for some rows only. Where these are few and hinted, nothing of the relation moves."""
+        return [part.join(keys, self.columns, "left_semi") for part in self.numbers()]
+
+    def visible(self) -> Frame:
+        """Every row once, of a relation that does not count."""
+        return self._visible
+
+    @cached_property
+    def _visible(self) -> Frame:
+        assert not self.counted
+        if len(self.bases) == 1 and not self.segments:
+            return self.bases[0]
+        base = [frame.df for frame in self.bases]
+        if self.segments:
+            change = summed(self.segments)
+            gone, came = change.where(-1), change.where(+1)
+            if gone.rows:
+                hidden = hinted(gone.df.select(*self.columns), gone.rows)
+                base = [df.join(hidden, self.columns, "left_anti") for df in base]
+            if came.rows:
+                base.append(came.df.select(*self.columns))
+        df = reduce(lambda left, right: left.union(right), base) if base else no_rows(self.context, self.arity)
+        return Frame(df, self.arity, self.rows)
+
+    def supported(self) -> Frame:
+        """Every row once with its number, which needs a shuffle where there are segments."""
+        parts = self.numbers()
+        if not parts:
+            return Frame(no_rows(self.context, self.arity).selectExpr("*", f"0L AS {COUNT}"), self.arity, 0)
+        df = reduce(lambda left, right: left.union(right), parts)
+        if self.segments:
+            df = df.groupBy(*self.columns).agg({COUNT: "sum"}).withColumnRenamed(f"sum({COUNT})", COUNT)
+            df = df.where(f"{COUNT} > 0")
+        return Frame(df, self.arity, None if self.segments else self.rows)
+
+    @property
+    def bases(self) -> list[Frame]:
+        """The frames of the base that have rows."""
+        return [frame for frame in self.base if frame.rows != 0]
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, of a relation that does not count or has not changed."""
+        known = [frame.rows for frame in self.base]
+        if any(rows is None for rows in known) or (self.counted and self.segments):
+            return None
+        return sum(rows or 0 for rows in known) + sum(segment.total for segment in self.segments)
+
+    @property
+    def size(self) -> int:
+        """About the number of rows."""
+        return sum(frame.rows or 0 for frame in self.base) + sum(segment.rows for segment in self.segments)
+
+    def profile(self) -> Profile:
+        parts = [profile_of(frame) for frame in self.bases] + [segment.profile for segment in self.segments]
+        return together(parts, self.arity)
+
+    # -- changing ----------------------------------------------------------------------------------------------------
+
+    def changed(self, change: ChangeRows, name: str) -> SignedRelation:
+        """The relation after a change, folded where that is worth it."""
+        if not change.rows:
+            return self
+        after = replace(self, segments=(*self.segments, change))
+        rows = sum(segment.rows for segment in after.segments)
+        large = sum(frame.rows or 0 for frame in self.base) // _SHARE_TO_FOLD
+        if rows > max(self.context.settings.fold_changes, large):
+            return after.folded(name)
+        if len(after.segments) > MOST_SEGMENTS:
+            return replace(after, segments=(summed(after.segments),))
+        return after
+
+    def folded(self, name: str) -> SignedRelation:
+        """The same as a base without segments."""
+        frame = self.supported()
+        df = frame.df if self.counted else frame.df.select(*self.columns)
+        return replace(self, base=(self.context.workspace.table(df, name, self.arity),), segments=())

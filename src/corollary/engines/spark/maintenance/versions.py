@@ -1,0 +1,100 @@
+"""The relations as rules of a transaction see them: before it, after it, and what changed.
+
+Every version is the relation before the transaction with a few signed rows more, so none of them is ever written down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from corollary.engines.spark.maintenance.change_rows import ChangeRows, summed
+from corollary.engines.spark.maintenance.signed_relation import SignedRelation
+from corollary.engines.spark.maintenance.transaction import Transaction
+from corollary.planning.deltas import (
+    AFTER,
+    BEFORE,
+    CHANGING,
+    DELETED,
+    INSERTED,
+    KEPT,
+    SETTLED,
+    UNSPREAD,
+    UNTOUCHED,
+    version_of,
+)
+
+
+class Versions:
+    """`changing` is what a step has just reached, `reached` and `spread` what its deletion has so far, by predicate.
+
+    `overlay` is how a step that is not finished sees its own predicates: signed rows, to be added to what was before.
+    """
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self.changing: dict[str, ChangeRows] = {}
+        self.reached: dict[str, ChangeRows] = {}
+        self.spread: dict[str, ChangeRows] = {}
+        self.overlay: dict[str, ChangeRows] = {}
+        self._relations: dict[str, SignedRelation] = {}
+        self._rows: dict[str, ChangeRows] = {}
+
+    def forget(self) -> None:
+        """Something has changed: what was put together is out of date."""
+        self._relations.clear()
+        self._rows.clear()
+
+    def clear(self) -> None:
+        """A step is finished."""
+        for marks in (self.changing, self.reached, self.spread, self.overlay):
+            marks.clear()
+        self.forget()
+
+    def change(self, predicate: str, arity: int) -> ChangeRows:
+        """The signed rows that lead from the facts before to those after the transaction, as far as it has come."""
+        if predicate in self.overlay:
+            return self.overlay[predicate]
+        return self._transaction.flips_of(predicate, arity)
+
+    def rows(self, versioned: str, arity: int) -> ChangeRows | None:
+        """What a version holds where it is a change; None where it is a whole relation."""
+        version, predicate = version_of(versioned)
+        if version not in (CHANGING, DELETED, INSERTED):
+            return None
+        if versioned not in self._rows:
+            self._rows[versioned] = self._changed(version, predicate, arity)
+        return self._rows[versioned]
+
+    def _changed(self, version: str, predicate: str, arity: int) -> ChangeRows:
+        if version == CHANGING:
+            return self.changing.get(predicate) or self._nothing(arity)
+        change = self.change(predicate, arity)
+        return change.where(-1).once() if version == DELETED else change.where(+1)
+
+    def relation(self, versioned: str, arity: int) -> SignedRelation:
+        """A whole relation in some version."""
+        known = self._relations.get(versioned)
+        if known is None:
+            version, predicate = version_of(versioned)
+            before = self._transaction.supported(predicate, arity).visible
+            segments = [part for part in self._segments(version, predicate, arity) if part.rows]
+            known = replace(before, segments=(*before.segments, *segments)) if segments else before
+            self._relations[versioned] = known
+        return known
+
+    def _segments(self, version: str, predicate: str, arity: int) -> list[ChangeRows]:
+        change = self.change(predicate, arity)
+        nothing = self._nothing(arity)
+        if version == SETTLED:
+            return [summed([change, self.changing.get(predicate, nothing).times(-1)])]
+        segments = {
+            BEFORE: lambda: nothing,
+            AFTER: lambda: change,
+            KEPT: lambda: change.where(-1),
+            UNTOUCHED: lambda: self.reached.get(predicate, nothing).times(-1),
+            UNSPREAD: lambda: self.spread.get(predicate, nothing).times(-1),
+        }
+        return [segments[version]()]
+
+    def _nothing(self, arity: int) -> ChangeRows:
+        return ChangeRows.nothing(self._transaction.context, arity)

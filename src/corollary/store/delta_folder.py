@@ -1,0 +1,192 @@
+"""One Delta table of a store: files that we wrote, and a log that deltalake commits.
+
+A table may have versions that no manifest names: somebody died before the manifest was there. Readers never look at them, and
+the next writer takes them back first.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from corollary.diagnostics import catalogue
+from corollary.store.files import digest_of, sync_file, sync_folder
+from corollary.store.problems import damaged, naming_what_cannot_be_written, problem, unwritable
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_LOG = "_delta_log"
+_CHECKPOINT_EVERY = 50
+_KEEPS_EVERYTHING = {"delta.logRetentionDuration": "interval 36500 days", "delta.enableExpiredLogCleanup": "false"}
+NO_VERSION = -1
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a table: its name below the table, the values of the columns that it does not have itself, and its rows."""
+
+    name: str
+    values: dict[str, str] = field(default_factory=dict)
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """What a manifest says of a table: its version, and a digest of the names of its files, which have theirs in turn."""
+
+    number: int = NO_VERSION
+    digest: str = ""
+
+
+class DeltaFolder:
+    """A table below the directory of a store; its first commit makes it."""
+
+    def __init__(self, path: Path, partition_by: Sequence[str] = ()) -> None:
+        self.path = path
+        self._partition_by = list(partition_by)
+        self._table: DeltaTable | None = None
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def files(self, version: TableVersion) -> list[DataFile]:
+        """The files of a version, checked against what the manifest says."""
+        if version.number == NO_VERSION:
+            return []
+        found = self._listed(self._at(version.number))
+        if _digest(found) != version.digest:
+            raise damaged(
+                self.path / _LOG, f"is damaged: version {version.number} does not have the files it should have"
+            )
+        return found
+
+    def _at(self, number: int) -> DeltaTable:
+        deltalake, errors = _deltalake()
+        try:
+            table: DeltaTable = deltalake.DeltaTable(str(self.path), version=number)
+        except (errors, OSError) as error:
+            why = str(error).partition("\n")[0]
+            raise damaged(self.path / _LOG, f"has no readable version {number}: {why}") from None
+        return table
+
+    def _listed(self, table: DeltaTable) -> list[DataFile]:
+        actions = pa.table(table.get_add_actions(flatten=True))
+        names = [unquote(name) for name in actions.column("path").to_pylist()]
+        rows = actions.column("num_records").to_pylist() if "num_records" in actions.column_names else [0] * len(names)
+        values = [actions.column(f"partition.{column}").to_pylist() for column in self._partition_by] if names else []
+        return [
+            DataFile(
+                name, {column: one[place] for column, one in zip(self._partition_by, values, strict=True)}, rows[place]
+            )
+            for place, name in enumerate(names)
+        ]
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def take_back(self, version: TableVersion) -> None:
+        """Makes the newest version mean what the manifest says; what somebody left unfinished behind it is forgotten."""
+        if version.number == NO_VERSION:
+            if self.path.exists():
+                with naming_what_cannot_be_written(self.path):
+                    shutil.rmtree(self.path)
+            return
+        newest = self._newest()
+        if newest.version() != version.number and _digest(self._listed(newest)) != version.digest:
+            newest.restore(version.number, ignore_missing_files=True)
+            self._sync(newest.version())
+        self._table = newest
+
+    def _newest(self) -> DeltaTable:
+        deltalake, errors = _deltalake()
+        try:
+            table: DeltaTable = deltalake.DeltaTable(str(self.path))
+        except (errors, OSError) as error:
+            raise damaged(self.path / _LOG, f"is no readable log: {str(error).partition(chr(10))[0]}") from None
+        return table
+
+    def commit(self, schema: pa.Schema, add: Sequence[DataFile], remove: Iterable[DataFile] = ()) -> TableVersion:
+        """Adds and removes files in one step, on the disk when this returns. The files themselves are there already."""
+        _, errors = _deltalake()
+        try:
+            table = self._committed(schema, add, remove)
+        except errors as error:
+            raise problem(catalogue.UNWRITABLE_STORE, f"cannot commit to {self.path}: {error}") from None
+        except OSError as error:
+            raise unwritable(self.path, error) from None
+        self._table = table
+        self._sync(table.version())
+        return TableVersion(table.version(), _digest(self._listed(table)))
+
+    def _committed(self, schema: pa.Schema, add: Sequence[DataFile], remove: Iterable[DataFile]) -> DeltaTable:
+        from deltalake import DeltaTable, PostCommitHookProperties, Schema
+        from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+        now = int(time.time() * 1000)
+        hook = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+        added = [
+            AddAction(one.name, (self.path / one.name).stat().st_size, dict(one.values), now, True, _statistics(one))
+            for one in add
+        ]
+        if self._table is None and not (self.path / _LOG).exists():
+            create_table_with_add_actions(
+                str(self.path), Schema.from_arrow(schema), added, "error", self._partition_by,
+                configuration=_KEEPS_EVERYTHING, post_commithook_properties=hook,
+            )  # fmt: skip
+            return DeltaTable(str(self.path))
+        table = self._table if self._table is not None else self._newest()
+        self._widen(table, schema)
+        removed = [RemoveAction(one.name, True, now, None, dict(one.values)) for one in remove]
+        table.create_write_transaction(
+            [*added, *removed], "append", table.schema(), self._partition_by, post_commithook_properties=hook
+        )
+        table.update_incremental()
+        return table
+
+    def _widen(self, table: DeltaTable, schema: pa.Schema) -> None:
+        """Facts with more arguments than any before need more columns."""
+        from deltalake import Field, Schema
+
+        known = {column.name for column in table.schema().fields}
+        new = [column for column in Schema.from_arrow(schema).fields if column.name not in known]
+        if new:
+            table.alter.add_columns([Field(column.name, column.type, nullable=True) for column in new])
+            table.update_incremental()
+            self._sync(table.version())
+
+    def _sync(self, version: int) -> None:
+        log = self.path / _LOG
+        with naming_what_cannot_be_written(log):
+            sync_file(log / f"{version:020}.json")
+            if version and version % _CHECKPOINT_EVERY == 0 and self._table is not None:
+                self._table.create_checkpoint()
+                for file in log.glob(f"{version:020}.checkpoint*"):
+                    sync_file(file)
+                sync_file(log / "_last_checkpoint")
+            sync_folder(log)
+            sync_folder(self.path)
+
+
+def _statistics(file: DataFile) -> str:
+    return json.dumps({"numRecords": file.rows})
+
+
+def _digest(files: Iterable[DataFile]) -> str:
+    return digest_of(json.dumps(sorted(file.name for file in files)).encode())
+
+
+def _deltalake() -> tuple[Any, type[Exception]]:
+    try:
+        import deltalake
+        from deltalake.exceptions import DeltaError
+    except ImportError:
+        message, hint = "knowledge bases in a directory need the package deltalake", "pip install 'corollary[delta]'"
+        raise problem(catalogue.MISSING_PACKAGE, message, hint) from None
+    return deltalake, DeltaError

@@ -1,0 +1,47 @@
+"""What can go wrong with a knowledge base in a directory, as diagnostics that name the file."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+
+
+def problem(kind: catalogue.Kind, message: str, hint: str | None = None) -> ProgramError:
+    return ProgramError([Diagnostic(kind, message, None, hint)])
+
+
+def damaged(file: str | PathLike[str], why: str, hint: str | None = None) -> ProgramError:
+    return problem(catalogue.DAMAGED_STORE, f"{file} {why}", hint)
+
+
+def unwritable(file: str | PathLike[str], error: OSError) -> ProgramError:
+    hints = {
+        errno.ENOSPC: "the disk is full; what was committed before is safe",
+        errno.EDQUOT: "the quota is used up; what was committed before is safe",
+        errno.EFBIG: "a file may not become that large here; what was committed before is safe",
+    }
+    message = f"cannot write {error.filename or file}: {error.strerror or error}"
+    return problem(catalogue.UNWRITABLE_STORE, message, hints.get(error.errno or 0))
+
+
+@contextmanager
+def naming_what_cannot_be_written(place: str | PathLike[str]) -> Iterator[None]:
+    """An `OSError` becomes a diagnostic with the name of the file."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(place, error) from None
+
+
+@contextmanager
+def naming_what_cannot_be_read(file: str | PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise damaged(file, "is missing") from None
+    except OSError as error:
+        raise damaged(file, f"cannot be read: {error.strerror or error}") from None

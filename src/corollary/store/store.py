@@ -1,0 +1,295 @@
+"""A knowledge base in a directory: its versions, and how a new one comes.
+
+Everything that a version needs is on the disk before its manifest is. Small changes are part of their manifest; when there are
+many of them, they are folded into the tables, as part of the next version.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from corollary.diagnostics import catalogue
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS
+from corollary.store.delta_folder import DataFile, TableVersion
+from corollary.store.files import read_parquet, write_exclusively, write_parquet
+from corollary.store.locking import writing
+from corollary.store.manifest import FORMAT, Counts, Manifest, Versions
+from corollary.store.meaning import Meaning, follow, meaning_of, new_salts, rows_of_meaning
+from corollary.store.parts import Part, from_json, from_table, merged, to_json, to_table
+from corollary.store.problems import naming_what_cannot_be_read, naming_what_cannot_be_written, problem
+from corollary.store.tables import Tables, facts_of_file
+from corollary.store.tidying import forget_versions, remove_leftovers
+
+_MARKER = "corollary.json"
+_INLINE_ROWS = 1_000  # more changes than that go to a file of their own
+_FOLD_VERSIONS = 512
+_FOLD_ROWS = 50_000
+_NO_TABLES = dict.fromkeys(("facts", "changes", "terms", "program"), TableVersion())
+
+
+@dataclass
+class Commit:
+    """What the next version changes."""
+
+    cause: str
+    parts: list[Part]
+    terms: pa.Table
+    counts: Counts
+    meaning: Meaning
+    files: list[str] = field(default_factory=list)
+    """Files of more changes and terms, which are in the folder of versions already."""
+    rows_in_files: int = 0
+
+
+class Store:
+    """One directory. `head` is the version that this object has read or written last."""
+
+    def __init__(self, path: Path, head: Manifest, meaning: Meaning, recent: list[Manifest]) -> None:
+        self.path = path
+        self.versions = Versions(path / "versions")
+        self.tables = Tables(path)
+        self.head = head
+        self.meaning = meaning
+        self._recent = recent  # the versions that are not folded into the tables of the head
+        self._recent_rows = sum(_rows_of(manifest) for manifest in recent)
+        self._is_tidy = False
+
+    @property
+    def version(self) -> int:
+        return self.head.version
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this store from all others, also when it is moved."""
+        with naming_what_cannot_be_read(self.path / _MARKER):
+            return str(json.loads((self.path / _MARKER).read_text(encoding="utf-8")).get("identity", ""))
+
+    # -- beginnings --------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: Path) -> Store:
+        """A new store without a version; `write_anew` makes the first."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            hint = "KnowledgeBase.open(…) opens it" if (path / _MARKER).exists() else "choose another directory"
+            raise problem(catalogue.PLACE_TAKEN, f"{path} is not empty", hint)
+        with naming_what_cannot_be_written(path):
+            (path / "versions").mkdir(parents=True)
+            marker = {"corollary": "knowledge base", "format": FORMAT, "identity": uuid.uuid4().hex}
+            write_exclusively(path / _MARKER, json.dumps(marker).encode() + b"\n")
+            (path / "lock").touch()
+        return cls(path, Manifest(0, "", 0, dict(_NO_TABLES)), Meaning(), [])
+
+    @classmethod
+    def open(cls, path: Path, version: int | None = None) -> Store:
+        if not (path / _MARKER).is_file():
+            if not path.exists():
+                raise problem(catalogue.NO_STORE, f"there is no {path}")
+            raise problem(catalogue.NO_STORE, f"{path} holds no knowledge base", "`corollary init` makes one")
+        try:
+            versions = Versions(path / "versions")
+            numbers = versions.numbers()
+        except OSError as error:
+            raise problem(catalogue.DAMAGED_STORE, f"cannot read {path}: {error.strerror}") from None
+        if not numbers:
+            raise problem(catalogue.NO_STORE, f"{path} was never finished", "remove the directory and make it again")
+        wanted = numbers[-1] if version is None else version
+        if wanted not in numbers:
+            message = f"{path} has no version {wanted}"
+            raise problem(catalogue.UNKNOWN_VERSION, message, f"it has versions {numbers[0]} to {numbers[-1]}")
+        (head,) = versions.read([wanted])
+        recent = versions.read(range(head.folded + 1, head.version + 1))
+        store = cls(path, head, Meaning(), recent)
+        store.meaning = store._read_meaning()
+        return store
+
+    @staticmethod
+    def is_store(path: Path) -> bool:
+        return (path / _MARKER).is_file()
+
+    def _read_meaning(self) -> Meaning:
+        meaning = meaning_of(self.tables.stored_program(self.head.tables))
+        for manifest in self._recent:
+            follow(meaning, manifest)
+        return meaning
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def recent_parts(self) -> Iterator[Part]:
+        """The changes that are not in the tables yet."""
+        for manifest in self._recent:
+            yield from self.parts_of(manifest)
+
+    def parts_of(self, manifest: Manifest) -> Iterator[Part]:
+        """What a version changed."""
+        yield from from_json(manifest.changes)
+        for name in manifest.files:
+            if name.startswith("changes"):
+                yield from from_table(read_parquet(self.versions.folder / name))
+
+    def all_parts(self, wanted: Callable[[str], bool]) -> list[Part]:
+        """All support of facts of some predicates."""
+        tables = self.head.tables
+        parts = [
+            facts_of_file(facts.predicate, facts.owner, file)
+            for facts in self.tables.stored_facts(tables)
+            if wanted(facts.predicate)
+            for file in facts.files
+        ]
+        changes = [part for part in self.tables.stored_changes(tables) if wanted(part.predicate)]
+        return merged([*parts, *changes, *(part for part in self.recent_parts() if wanted(part.predicate))])
+
+    def all_terms(self) -> pa.Table:
+        return pa.concat_tables([self.tables.stored_terms(self.head.tables), *map(self.terms_of, self._recent)])
+
+    def recent_terms(self) -> pa.Table:
+        """The constants that are not in the tables yet."""
+        return pa.concat_tables([TERM_FIELDS.empty_table(), *map(self.terms_of, self._recent)])
+
+    def terms_of(self, manifest: Manifest) -> pa.Table:
+        """The constants that came with a version."""
+        columns = zip(*manifest.terms, strict=True) if manifest.terms else ([], [], [], [])
+        tables = [pa.table([pa.array(column) for column in columns], schema=TERM_FIELDS)]
+        files = [name for name in manifest.files if name.startswith("terms")]
+        return pa.concat_tables(
+            [*tables, *(read_parquet(self.versions.folder / name).cast(TERM_FIELDS) for name in files)]
+        )
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def commit(self, commit: Commit) -> None:
+        """The next version, on the disk when this returns; a `ProgramError` leaves the store as it was."""
+        with self._writing():
+            self._check_newest()
+            number = self.version + 1
+            rows = sum(part.rows for part in commit.parts)
+            total = self._recent_rows + rows + commit.rows_in_files
+            folds = len(self._recent) + 1 >= _FOLD_VERSIONS or total >= _FOLD_ROWS
+            if folds:
+                self._tidy(commit.files)
+            manifest = self._manifest(number, commit, rows)
+            if folds:
+                manifest = self._folded(manifest, commit)
+            self._add(manifest)
+            self._recent = [] if folds else [*self._recent, manifest]
+            self._recent_rows = 0 if folds else total
+            self.head, self.meaning = manifest, commit.meaning
+            if folds:
+                with suppress(OSError):  # the version is there: nothing may fail any more
+                    self.versions.pack(number - 1)
+
+    def _manifest(self, number: int, commit: Commit, rows: int) -> Manifest:
+        folder, meaning, before = self.versions.folder, commit.meaning, self.meaning
+        files = list(commit.files)
+        if rows > _INLINE_ROWS:
+            files.append(write_parquet(folder, f"changes-{number:010}", to_table(commit.parts)).name)
+        if commit.terms.num_rows > _INLINE_ROWS:
+            files.append(write_parquet(folder, f"terms-{number:010}", commit.terms).name)
+        few = commit.terms if commit.terms.num_rows <= _INLINE_ROWS else TERM_FIELDS.empty_table()
+        return Manifest(
+            number,
+            commit.cause,
+            self.head.folded,
+            self.head.tables,
+            commit.counts,
+            changes=to_json(commit.parts) if rows <= _INLINE_ROWS else [],
+            terms=[list(row.values()) for row in few.to_pylist()],
+            files=files,
+            program=meaning.program if meaning.program != before.program else None,
+            settings=meaning.settings if meaning.settings != before.settings else None,
+            predicates={name: arity for name, arity in meaning.predicates.items() if name not in before.predicates},
+            salts=new_salts(meaning.collisions, before.collisions),
+            marks=meaning.marks if meaning.marks != before.marks else None,
+        )
+
+    def _folded(self, manifest: Manifest, commit: Commit) -> Manifest:
+        """The same version, with everything up to it in the tables."""
+        folder, tables = _new_folder(manifest.version), self.head.tables
+        self.tables.take_back(tables)
+        versions = [*self._recent, manifest]
+        tables = self.tables.add_terms(folder, tables, pa.concat_tables(map(self.terms_of, versions)))
+        parts = [part for version in versions for part in self.parts_of(version)]
+        tables = self.tables.add_changes(folder, tables, parts)
+        tables = self.tables.replace_program(folder, tables, rows_of_meaning(commit.meaning))
+        return replace(manifest, folded=manifest.version, tables=tables, folder=folder)
+
+    def write_anew(
+        self,
+        cause: str,
+        facts: Callable[[str], list[DataFile]],
+        terms: Callable[[str], list[DataFile]],
+        meaning: Callable[[], Meaning],
+        counts: Callable[[], Counts],
+        *,
+        is_anew: bool = True,
+    ) -> None:
+        """A version with all facts anew in its tables; `facts` and `terms` write files into a folder of their tables.
+
+        The rest is asked for when they are written. Without `is_anew` the version says the same as the one before.
+        """
+        with self._writing():
+            self._check_newest()
+            self._tidy()
+            number = self.version + 1
+            folder, tables = _new_folder(number), self.head.tables
+            self.tables.take_back(tables)
+            tables = self.tables.replace_facts(folder, tables, facts(folder))
+            # Constants stay for ever: versions that were before may need them.
+            tables = self.tables.add_terms(folder, tables, self.recent_terms(), terms(folder))
+            found = meaning()
+            tables = self.tables.replace_program(folder, tables, rows_of_meaning(found))
+            manifest = Manifest(number, cause, number, tables, counts(), folder=folder, is_anew=is_anew)
+            self._add(manifest)
+            self.head, self.meaning, self._recent, self._recent_rows = manifest, found, [], 0
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with writing(self.path), naming_what_cannot_be_written(self.path):
+            try:
+                yield
+            except BaseException:
+                self._is_tidy = False  # files may have been left behind
+                raise
+
+    def _check_newest(self) -> None:
+        latest = self.versions.latest()
+        if latest != self.version:
+            message = f"{self.path} is at version {latest} now, and this knowledge base at version {self.version}"
+            hint = "somebody else has changed it; open it again, and repeat the change"
+            raise problem(catalogue.STORE_CONFLICT, message, hint)
+
+    def _add(self, manifest: Manifest) -> None:
+        try:
+            self.versions.add(manifest)
+        except FileExistsError:
+            message = f"{self.path} has got version {manifest.version} from somebody else"
+            raise problem(catalogue.STORE_CONFLICT, message, "open it again, and repeat the change") from None
+
+    # -- tidying up --------------------------------------------------------------------------------------------------
+
+    def _tidy(self, keep: Collection[str] = ()) -> None:
+        if not self._is_tidy:
+            remove_leftovers(self.versions, self.tables, self.version, keep)
+            self._is_tidy = True
+
+    def vacuum(self, keep: int = 1) -> int:
+        """Forgets all but the last versions, and gives the bytes that were freed."""
+        with self._writing():
+            self._check_newest()
+            self._tidy()
+            return forget_versions(self.versions, self.tables, keep)
+
+
+def _new_folder(version: int) -> str:
+    return f"v{version:010}-{uuid.uuid4().hex[:8]}"
+
+
+def _rows_of(manifest: Manifest) -> int:
+    return sum(len(part[3]) for part in manifest.changes) + (_FOLD_ROWS // 4 if manifest.files else 0)

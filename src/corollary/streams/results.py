@@ -1,0 +1,97 @@
+"""What comes out of a stream: a result for each update, the rejected ones, and statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from corollary.diagnostics import Diagnostic
+from corollary.transactions import Facts, MaintenanceReport
+
+
+@dataclass
+class UpdateStatistics:
+    """Rule applications by phase and marks, as in the tables of paper 004; `instances` are all rule instances looked at."""
+
+    seconds: float = 0.0
+    deletions: int = 0
+    backward: int = 0
+    forward: int = 0
+    insertions: int = 0
+    explicit_marks: int = 0
+    implicit_marks: int = 0
+    instances: int = 0
+
+    def add(self, other: UpdateStatistics) -> None:
+        self.seconds += other.seconds
+        self.deletions += other.deletions
+        self.backward += other.backward
+        self.forward += other.forward
+        self.insertions += other.insertions
+        self.explicit_marks += other.explicit_marks
+        self.implicit_marks += other.implicit_marks
+        self.instances += other.instances
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "seconds": self.seconds,
+            "applications": {
+                "deletions": self.deletions,
+                "backward": self.backward,
+                "forward": self.forward,
+                "insertions": self.insertions,
+            },
+            "marks": {"explicit": self.explicit_marks, "implicit": self.implicit_marks},
+            "instances": self.instances,
+        }
+
+
+@dataclass
+class StreamStatistics(UpdateStatistics):
+    """The sums of all updates so far."""
+
+    updates: int = 0
+    rejected: int = 0
+
+    def count(self, update: UpdateStatistics, *, rejected: bool) -> None:
+        self.updates += 1
+        self.rejected += rejected
+        self.add(update)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"updates": self.updates, "rejected": self.rejected, **super().as_dict()}
+
+
+@dataclass(frozen=True)
+class RejectedUpdate:
+    """An update that was not applied: its number, where it stood, why, and the beginning of its text."""
+
+    number: int
+    place: str
+    diagnostics: tuple[Diagnostic, ...]
+    text: str = ""
+
+    @property
+    def reason(self) -> str:
+        return "; ".join(f"{diagnostic.code}: {diagnostic.message}" for diagnostic in self.diagnostics)
+
+    def as_dict(self) -> dict[str, Any]:
+        codes = [diagnostic.code for diagnostic in self.diagnostics]
+        return {"update": self.number, "place": self.place, "codes": codes, "reason": self.reason, "text": self.text}
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    """What an update did: the visible facts that came and went. One that was rejected did nothing."""
+
+    number: int
+    place: str
+    inserted: Facts
+    deleted: Facts
+    statistics: UpdateStatistics
+    report: MaintenanceReport | None = field(default=None, repr=False)
+    rejected: RejectedUpdate | None = None
+
+    @property
+    def is_rejected(self) -> bool:
+        return self.rejected is not None

@@ -1,0 +1,204 @@
+"""Where updates come from. A source waits for the next update when it must, and gives one that is there when it may not wait."""
+
+from __future__ import annotations
+
+import io
+import queue
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+from corollary.streams.updates import Arrived, arrived, failed, read_updates
+
+QUEUE_SIZE = 64
+_POLL = 0.05  # seconds between two looks at a file that grows, and at whether a stream was closed
+
+
+class UpdateSource(Protocol):
+    @property
+    def waiting(self) -> int:
+        """How many updates are there and were not taken."""
+        ...
+
+    def take(self) -> Arrived | None:
+        """The next update, as soon as there is one; None at the end."""
+        ...
+
+    def take_now(self) -> Arrived | None:
+        """The next update if there is one now."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Ready:
+    """Updates that are there already: a list, a file on a disk."""
+
+    def __init__(self, updates: Iterable[Any], count: int = 0, name: str = "update") -> None:
+        self._updates = iter(updates)
+        self._name = name
+        self._count = count
+        self._taken = 0
+        self._is_over = False
+
+    @property
+    def waiting(self) -> int:
+        return max(0, self._count - self._taken)
+
+    def take(self) -> Arrived | None:
+        if self._is_over:
+            return None
+        self._taken += 1
+        place = f"{self._name} {self._taken}"
+        try:
+            return arrived(next(self._updates), place)
+        except StopIteration:
+            self._is_over = True
+            return None
+        except Exception as error:
+            self._is_over = True
+            return failed(place, error)
+
+    take_now = take
+
+    def close(self) -> None:
+        self._is_over = True
+        if hasattr(self._updates, "close"):
+            self._updates.close()
+
+
+class Queued:
+    """A `queue.Queue` that somebody else fills; None in it ends the stream."""
+
+    def __init__(self, updates: queue.Queue[Any], is_over: threading.Event | None = None) -> None:
+        self._queue = updates
+        self._taken = 0
+        self._is_over = is_over or threading.Event()
+
+    @property
+    def waiting(self) -> int:
+        return self._queue.qsize()
+
+    def take(self) -> Arrived | None:
+        while not self._is_over.is_set():
+            try:
+                return self._arrived(self._queue.get(timeout=_POLL))
+            except queue.Empty:
+                continue
+        return None
+
+    def take_now(self) -> Arrived | None:
+        if self._is_over.is_set():
+            return None
+        try:
+            return self._arrived(self._queue.get_nowait())
+        except queue.Empty:
+            return None
+
+    def _arrived(self, item: object) -> Arrived | None:
+        if item is None:
+            self._is_over.set()
+            return None
+        self._taken += 1
+        return arrived(item, f"update {self._taken}")
+
+    def close(self) -> None:
+        self._is_over.set()
+
+
+class Pumped(Queued):
+    """What may make somebody wait: a thread reads it into a queue with an end, and waits when that is full."""
+
+    def __init__(
+        self, updates: Iterable[Any], size: int, name: str = "the stream", is_over: threading.Event | None = None
+    ) -> None:
+        super().__init__(queue.Queue(size), is_over)
+        self._thread = threading.Thread(target=self._pump, args=(updates, name), name="corollary-stream", daemon=True)
+        self._thread.start()
+
+    def _pump(self, updates: Iterable[Any], name: str) -> None:
+        last: Any = None
+        try:
+            for item in updates:
+                if item is not None and not self._put(item):
+                    return
+        except Exception as error:
+            last = failed(name, error)
+        if last is None or self._put(last):
+            self._put(None)
+
+    def _put(self, item: object) -> bool:
+        while not self._is_over.is_set():
+            try:
+                self._queue.put(item, timeout=_POLL)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+
+def source_of(
+    source: Any, *, size: int = QUEUE_SIZE, follow: bool = False, prefixes: Mapping[str, str] | None = None
+) -> UpdateSource:
+    """The source for what a user gave: updates in a collection, an iterator or a queue, a file or its path, or a source."""
+    if size < 1:
+        raise ValueError("a queue holds one update at least")
+    if hasattr(source, "take_now"):
+        made: UpdateSource = source
+        return made
+    if isinstance(source, queue.Queue):
+        return Queued(source)
+    if isinstance(source, (str, PathLike)):
+        return _file(Path(source), size, follow, prefixes)
+    if isinstance(source, io.TextIOBase) or hasattr(source, "readline"):
+        name = str(getattr(source, "name", "the stream"))
+        is_over = threading.Event()
+        lines = _growing(source, is_over) if follow else source
+        updates = read_updates(_decoded(lines), name, prefixes)
+        return Ready(updates) if _is_on_disk(source) and not follow else Pumped(updates, size, name, is_over)
+    if isinstance(source, Mapping):
+        raise TypeError("a stream has many updates: give a list of them")
+    if isinstance(source, Collection):
+        return Ready(source, len(source))
+    if isinstance(source, Iterable):
+        return Pumped(source, size)
+    raise TypeError(f"updates come from an iterable, a queue or a file, not from {type(source).__name__}")
+
+
+def _file(path: Path, size: int, follow: bool, prefixes: Mapping[str, str] | None) -> UpdateSource:
+    is_over = threading.Event()
+    updates = read_updates(_lines(path, is_over if follow else None), str(path), prefixes)
+    is_on_disk = path.is_file() or not path.exists()  # and not a pipe
+    return Ready(updates, name=str(path)) if is_on_disk and not follow else Pumped(updates, size, str(path), is_over)
+
+
+def _lines(path: Path, is_over: threading.Event | None) -> Iterator[str]:
+    with open(path, encoding="utf-8") as file:
+        yield from _growing(file, is_over) if is_over is not None else file
+
+
+def _growing(file: Any, is_over: threading.Event) -> Iterator[str]:
+    """The lines of a file to which others append; an unfinished line is waited for."""
+    begun = ""
+    while not is_over.is_set():
+        line = file.readline()
+        if not line:
+            is_over.wait(_POLL)
+            continue
+        begun += line.decode("utf-8") if isinstance(line, bytes) else line
+        if begun.endswith("\n"):
+            yield begun
+            begun = ""
+
+
+def _decoded(lines: Iterable[Any]) -> Iterator[str]:
+    return (line.decode("utf-8") if isinstance(line, bytes) else line for line in lines)
+
+
+def _is_on_disk(file: Any) -> bool:
+    try:
+        return bool(file.seekable())
+    except (AttributeError, ValueError):
+        return False

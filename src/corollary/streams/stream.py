@@ -1,0 +1,135 @@
+"""A stream of updates into a knowledge base: one result for each, with a look at the next update where there is one."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from corollary.diagnostics import ProgramError
+from corollary.streams.results import RejectedUpdate, StreamResult, StreamStatistics, UpdateStatistics
+from corollary.streams.sources import UpdateSource
+from corollary.streams.target import Target
+from corollary.streams.updates import Arrived
+from corollary.transactions import Facts
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.marking.region import Upcoming
+
+POLICIES = ("reject", "fail")
+LARGEST_UPDATE = 1_000_000  # facts
+_KEPT_REJECTS = 10_000
+
+
+class Stream(Iterator[StreamResult]):
+    """Iterating takes one update after the other. Nothing is read ahead but the next update, and that only if it is there.
+
+    `statistics` are the sums so far, `rejects` the updates that were rejected (10,000 of them at most), `waiting` how many
+    updates are known to wait.
+    """
+
+    def __init__(
+        self, target: Target, source: UpdateSource, policy: str = "reject", log: str | PathLike[str] | None = None
+    ) -> None:
+        if policy not in POLICIES:
+            raise ValueError(f"the policy is 'reject' or 'fail', not '{policy}'")
+        self._target = target
+        self._source = source
+        self._fails = policy == "fail"
+        self._log = open(log, "a", encoding="utf-8") if log is not None else None  # noqa: SIM115 closed with the stream
+        self._ahead: Arrived | None = None
+        self._is_over = False
+        self.statistics = StreamStatistics()
+        self.rejects: list[RejectedUpdate] = []
+
+    @property
+    def waiting(self) -> int:
+        return self._source.waiting + (self._ahead is not None)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether the next update was taken from the source already."""
+        return self._ahead is not None
+
+    def __next__(self) -> StreamResult:
+        if self._is_over:
+            raise StopIteration
+        update, self._ahead = self._ahead or self._source.take(), None
+        if update is None:
+            self.close()
+            raise StopIteration
+        return self.process(update)
+
+    def process(self, update: Arrived) -> StreamResult:
+        """The result of an update that was taken from the source."""
+        if update.failure is not None:
+            self.close()
+            raise update.failure
+        number, started = self.statistics.updates + 1, time.perf_counter()
+        try:
+            result, statistics = self._target.apply(update, self._look_for(update))
+        except ProgramError as error:
+            return self._reject(number, update, error, time.perf_counter() - started)
+        except BaseException:
+            self.close()
+            raise
+        statistics.seconds = time.perf_counter() - started
+        self.statistics.count(statistics, rejected=False)
+        return StreamResult(number, update.place, result.inserted, result.deleted, statistics, result.report)
+
+    def _look_for(self, update: Arrived) -> _Look:
+        return _Look(self, may_look=not update.changes_rules)
+
+    def look(self) -> Upcoming | None:
+        """The next update, if it is there."""
+        if self._ahead is None:
+            self._ahead = self._source.take_now()
+        if self._ahead is None or self._ahead.failure is not None:
+            return None
+        return self._target.upcoming(self._ahead)
+
+    def _reject(self, number: int, update: Arrived, error: ProgramError, seconds: float) -> StreamResult:
+        if self._fails:
+            self.close()
+            raise error
+        rejected = RejectedUpdate(number, update.place, tuple(error.diagnostics), update.text)
+        if len(self.rejects) < _KEPT_REJECTS:
+            self.rejects.append(rejected)
+        if self._log is not None:
+            self._log.write(json.dumps(rejected.as_dict(), ensure_ascii=False) + "\n")
+            self._log.flush()
+        statistics = UpdateStatistics(seconds)
+        self.statistics.count(statistics, rejected=True)
+        nothing = Facts({}, self._target.kb.full_name, self._target.no_facts)
+        return StreamResult(number, update.place, nothing, nothing, statistics, None, rejected)
+
+    def close(self) -> None:
+        """Ends the stream: updates that wait stay where they are, and what was applied stays applied."""
+        if not self._is_over:
+            self._is_over = True
+            self._source.close()
+            self._target.close()
+            if self._log is not None:
+                self._log.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class _Look:
+    """Asks for the next update until there is one, and then no more."""
+
+    def __init__(self, stream: Stream, *, may_look: bool) -> None:
+        self._stream = stream
+        self._may_look = may_look
+        self._found: Upcoming | None = None
+
+    def __call__(self) -> Upcoming | None:
+        if self._found is None and self._may_look:
+            self._found = self._stream.look()
+        return self._found

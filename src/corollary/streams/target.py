@@ -1,0 +1,166 @@
+"""What a stream does to a knowledge base: it prepares an update, checks it, and applies it with a view of the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from corollary.backends import Backend
+from corollary.backends.embedded import EmbeddedBackend, Encoded
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
+from corollary.streams.known_codes import KnownCodes
+from corollary.streams.results import UpdateStatistics
+from corollary.streams.updates import Arrived
+from corollary.transactions import Change, TransactionResult
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.marking.region import Upcoming
+    from corollary.engines.embedded.marking.strategy import MarkingStrategy
+    from corollary.results import Result
+
+STRATEGIES = ("bf-marking", "bf-marking-literal", "bf", "dred-marking", "dred", "auto", "sets")
+
+
+class Streamed(Protocol):
+    """What a stream needs of a knowledge base."""
+
+    def apply(self, *changes: Change) -> TransactionResult: ...
+
+    def full_name(self, predicate: str) -> str: ...
+
+    def predicates(self) -> list[str]: ...
+
+    def materialise(self) -> Any: ...
+
+
+@dataclass
+class Prepared:
+    """The facts of an update as codes, by full names of predicates."""
+
+    insert: dict[str, Encoded]
+    delete: dict[str, Encoded]
+
+
+class Target:
+    """A knowledge base that follows a stream by one strategy, from the first update to `close`."""
+
+    def __init__(
+        self, kb: Streamed, backend: Backend, lock: AbstractContextManager[Any], *, strategy: str, largest: int
+    ) -> None:
+        if strategy not in STRATEGIES:
+            raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
+        if not isinstance(backend, EmbeddedBackend):
+            raise _not_streamed("streams are followed by the embedded engine", 'KnowledgeBase(…, engine="embedded")')
+        if not backend.options.updates:
+            raise _not_streamed("this knowledge base promised that nothing would change", "updates=True is the default")
+        self.kb = kb
+        self._backend = backend
+        self._lock = lock
+        self._codes = KnownCodes(backend)
+        self._largest = largest
+        self.strategy = None if strategy == "sets" else _marking(strategy)
+        with lock:
+            kb.materialise()
+            if self.strategy is not None:
+                backend.engine.begin_stream(self.strategy)
+
+    def close(self) -> None:
+        if self.strategy is not None:
+            self._backend.engine.end_stream(self.strategy)
+
+    def no_facts(self, predicate: str) -> Result:
+        return self._backend.no_facts(predicate, {})
+
+    # -- one update --------------------------------------------------------------------------------------------------
+
+    def upcoming(self, next_one: Arrived) -> Upcoming | None:
+        """What the next update deletes and inserts, as far as that can be known before its turn; mistakes wait for it."""
+        from corollary.engines.embedded.marking.region import Upcoming
+
+        if next_one.change is None or next_one.changes_rules:
+            return None
+        try:
+            prepared = self._prepared(next_one)
+        except ProgramError:
+            return None
+        return Upcoming(
+            {name: facts.codes for name, facts in prepared.delete.items()},
+            {name: facts.codes for name, facts in prepared.insert.items()},
+        )
+
+    def apply(self, update: Arrived, look: Callable[[], Upcoming | None]) -> tuple[TransactionResult, UpdateStatistics]:
+        """Applies an update that is right; one that is not raises `ProgramError` and changes nothing."""
+        if update.problem is not None:
+            raise ProgramError([update.problem])
+        assert update.change is not None
+        change = update.change
+        with self._lock:
+            self._check_predicates(change, update.place)
+            prepared = self._prepared(update)
+            self._check_deleted(prepared, update)
+            if self.strategy is not None:
+                self._backend.engine.begin_stream(self.strategy)  # another stream may have come in between
+                self.strategy.look = look
+            result = self.kb.apply(Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules))
+            return result, self._statistics(result)
+
+    def _statistics(self, result: TransactionResult) -> UpdateStatistics:
+        instances = sum(step.instances for step in result.report.steps)
+        found = UpdateStatistics(result.report.seconds, instances=instances)
+        if self.strategy is not None:
+            marking = self.strategy.statistics
+            found.deletions, found.backward = marking.deletions, marking.backward
+            found.forward, found.insertions = marking.forward, marking.insertions
+            found.explicit_marks, found.implicit_marks = marking.explicit_marks, marking.implicit_marks
+        return found
+
+    def _prepared(self, update: Arrived) -> Prepared:
+        if update.prepared is None:
+            assert update.change is not None
+            self._check_size(update)
+            name = self.kb.full_name
+            insert = [(name(predicate), facts) for predicate, facts in update.change.insert.items()]
+            delete = [(name(predicate), facts) for predicate, facts in update.change.delete.items()]
+            update.prepared = Prepared(self._codes.of(insert), self._codes.of(delete))
+        prepared: Prepared = update.prepared
+        return prepared
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+
+    def _check_size(self, update: Arrived) -> None:
+        assert update.change is not None
+        facts = (*update.change.insert.values(), *update.change.delete.values())
+        count = sum(len(rows) for rows in facts if hasattr(rows, "__len__"))
+        if count > self._largest:
+            message = f"{update.place}: an update of {count:,} facts, and {self._largest:,} is the limit"
+            raise ProgramError([Diagnostic(catalogue.UPDATE_TOO_LARGE, message)])
+
+    def _check_predicates(self, change: Change, place: str) -> None:
+        if change.add_rules or (not change.insert and not change.delete):
+            return  # the rules may bring predicates with them; facts that fit none of them are found when it is applied
+        known = self._backend.arities
+        for predicate in (*change.insert, *change.delete):
+            name = self.kb.full_name(predicate)
+            if name not in known and name not in (names := self.kb.predicates()):
+                message = f"{place}: nothing mentions the predicate '{predicate}'"
+                raise ProgramError([Diagnostic(catalogue.UNKNOWN_IN_UPDATE, message, None, did_you_mean(name, names))])
+
+    def _check_deleted(self, prepared: Prepared, update: Arrived) -> None:
+        for predicate, facts in prepared.delete.items():
+            missing = self._backend.first_missing(predicate, facts)
+            if missing is not None:
+                text = f"{predicate}({', '.join(map(str, missing))})"
+                message = f"{update.place}: {text} is to be deleted, and is no explicit fact"
+                raise ProgramError([Diagnostic(catalogue.ABSENT_FACT, message)])
+
+
+def _marking(name: str) -> MarkingStrategy:
+    from corollary.engines.embedded.marking.strategy import MarkingStrategy
+
+    return MarkingStrategy("bf-marking", adapts=True) if name == "auto" else MarkingStrategy(name)
+
+
+def _not_streamed(message: str, hint: str) -> ProgramError:
+    return ProgramError([Diagnostic(catalogue.NOT_STREAMED, message, None, hint)])

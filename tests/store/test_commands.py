@@ -1,0 +1,128 @@
+"""The commands for knowledge bases in a directory, as people type them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import PATHS, corollary, write
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    write(tmp_path, paths_dl=PATHS, edge_csv="1,2\n2,3\n", gone_dl="edge(1, 2).", more_dl="edge(3, 4). edge(4, 5).")
+    write(tmp_path, back_dl="back: back(Y, X) :- path(X, Y).")
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "edge.csv").rename(tmp_path / "facts" / "edge.csv")
+    run = corollary("init", "kb", "paths.dl", "--facts", "facts", cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (0, "version 1: 5 facts\n"), run.stderr
+    return tmp_path
+
+
+def test_a_knowledge_base_is_made_changed_and_asked(place: Path) -> None:
+    run = corollary("update", "kb", "--insert", "more.dl", "--delete", "gone.dl", "--add-rules", "back.dl", cwd=place)
+    assert run.returncode == 0, run.stderr
+    assert "+ back(4, 2)\n" in run.stdout
+    assert "- edge(1, 2)\n" in run.stdout
+    assert run.stderr == "version 2: 13 facts came and 3 went (2 stated, 1 taken back)\n"
+    asked = corollary("query", "kb", "path(2, X)", cwd=place)
+    assert asked.stdout == "X\n━\n3\n4\n5\n3 answers\n"
+    before = corollary("query", "kb", "path(1, X)", "--version", "1", cwd=place)
+    assert before.stdout == "X\n━\n2\n3\n2 answers\n"
+
+
+def test_a_data_file_is_named_after_its_predicate(place: Path) -> None:
+    write(place, edge_csv="8,9\n")
+    run = corollary("update", "kb", "--insert", "edge.csv", cwd=place)
+    assert run.stdout == "+ edge(8, 9)\n+ path(8, 9)\n"
+
+
+def test_the_log_tells_when_and_why(place: Path) -> None:
+    corollary("update", "kb", "--insert", "more.dl", cwd=place)
+    lines = corollary("log", "kb", cwd=place).stdout.splitlines()
+    assert [line.split(" │ ")[0].strip() for line in lines[2:]] == ["1", "2"]
+    assert [cell.strip() for cell in lines[3].split("│")[2:]] == ["facts", "2", "0", "9", "0"] or "facts" in lines[3]
+    as_json = corollary("log", "kb", "--json", cwd=place).stdout
+    assert '"version": 2' in as_json
+    assert '"explicit_inserted": 2' in as_json
+
+
+def test_two_versions_are_compared_in_both_directions(place: Path) -> None:
+    corollary("update", "kb", "--delete", "gone.dl", "--add-rules", "back.dl", cwd=place)
+    run = corollary("diff", "kb", "1", "2", cwd=place)
+    assert "+ back: back(Y, X) :- path(X, Y).\n" in run.stdout
+    assert "- path(1, 3)\n" in run.stdout
+    back = corollary("diff", "kb", "2", "1", cwd=place)
+    assert "+ path(1, 3)\n" in back.stdout
+    assert corollary("diff", "kb", "2", "2", cwd=place).stdout == "nothing differs\n"
+
+
+def test_changes_travel_in_a_file(place: Path) -> None:
+    corollary("init", "other", "paths.dl", "--facts", "facts", cwd=place)
+    corollary("update", "kb", "--insert", "more.dl", "--delete", "gone.dl", "--add-rules", "back.dl", cwd=place)
+    run = corollary("export", "kb", "news.changes", "--since", "1", cwd=place)
+    assert run.stderr == "wrote news.changes: versions 1 to 2\n"
+    applied = corollary("apply", "other", "news.changes", cwd=place)
+    assert applied.stderr == "version 2: 13 facts came and 3 went (2 stated, 1 taken back)\n", applied.stderr
+    again = corollary("apply", "other", "news.changes", cwd=place)
+    assert again.stdout == "nothing visible changes\n"
+    assert "applied news.changes" in corollary("log", "other", cwd=place).stdout
+    for query in ("path(X, Y)", "back(X, Y)"):
+        assert corollary("query", "other", query, cwd=place).stdout == corollary("query", "kb", query, cwd=place).stdout
+
+
+def test_compacting_says_the_same_and_frees_space(place: Path) -> None:
+    corollary("update", "kb", "--insert", "more.dl", cwd=place)
+    run = corollary("compact", "kb", "--keep", "1", cwd=place)
+    assert run.stderr.startswith("version 3: compacted, 0.0 MB freed")
+    assert corollary("query", "kb", "path(1, X)", cwd=place).stdout.endswith("4 answers\n")
+    gone = corollary("query", "kb", "path(1, X)", "--version", "1", cwd=place)
+    assert gone.returncode == 3
+    assert "E435" in gone.stderr
+
+
+def test_what_is_right_is_verified(place: Path) -> None:
+    run = corollary("verify", "kb", cwd=place)
+    assert run.returncode == 0
+    assert run.stdout == "everything that is stored follows, and everything that follows is stored\n"
+
+
+def test_what_is_wrong_is_told(place: Path) -> None:
+    from corollary import KnowledgeBase
+    from corollary.engines.embedded.maintenance.journal import SupportChange
+
+    kb = KnowledgeBase.open(place / "kb")
+    engine = kb._backend.engine
+    right = engine.support_changes
+
+    def wrong() -> list[SupportChange]:
+        """One fact of path is forgotten."""
+        return [change for change in right() if change.predicate != "path"]
+
+    engine.support_changes = wrong
+    kb.insert("edge", [(3, 4)])
+    run = corollary("verify", "kb", cwd=place)
+    assert run.returncode == 3
+    assert run.stdout == "path: 3 facts are missing, as path(1, 4)\n" or "path: 3 facts are missing" in run.stdout
+    assert corollary("verify", "kb", "--version", "1", cwd=place).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "message"),
+    [
+        (3, ["log", "nowhere"], "error[E430]: there is no nowhere"),
+        (3, ["init", "kb", "paths.dl"], "error[E431]: kb is not empty"),
+        (3, ["query", "kb", "path(1, X)", "--version", "7"], "error[E435]"),
+        (3, ["apply", "kb", "paths.dl"], "error[E438]: paths.dl is no change file"),
+        (2, ["update", "kb"], "nothing to do"),
+        (1, ["update", "kb", "--remove-rule", "r9"], "error[E206]"),
+        (2, ["query", "kb", "path(1, X)", "--facts", "facts"], "corollary update"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_mistakes_have_their_exit_codes(place: Path, code: int, arguments: list[str], message: str) -> None:
+    run = corollary(*arguments, cwd=place)
+    assert run.returncode == code, run.stderr
+    assert message in run.stderr
+    assert corollary("query", "kb", "path(1, X)", cwd=place).stdout.endswith("2 answers\n")

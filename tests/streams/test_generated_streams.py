@@ -1,0 +1,116 @@
+"""After every update of a generated stream the state equals recomputation, for every strategy."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corollary import KnowledgeBase
+from corollary.streams import StreamStatistics
+from corollary.streams.target import STRATEGIES
+from tests.engines.embedded.scenarios import difference, expected, minus, support, visible
+from tests.generator import EVERYTHING, POSITIVE, PURE, Profile, Scenario, scenarios
+from tests.streams.updates import Delayed, as_stream, update_of
+
+PROFILES = {"pure": PURE, "positive": POSITIVE, "everything": EVERYTHING}
+
+
+def follow(scenario: Scenario, strategy: str, seed: int) -> StreamStatistics:
+    choose = random.Random(seed)
+    steps = list(as_stream(scenario, choose))
+    kb = KnowledgeBase(scenario.program)
+    before = visible(kb)
+    stream = kb.stream(Delayed([update_of(change) for change, _ in steps], choose), strategy=strategy)
+    assert visible(kb) == before == expected(scenario.program)
+    results = 0
+    for result, (_, program) in zip(stream, steps, strict=True):
+        results += 1
+        if result.rejected is not None:  # the predicate of an inserted fact that nothing mentions
+            assert {diagnostic.code for diagnostic in result.rejected.diagnostics} == {"E451"}
+            assert visible(kb) == before
+            return stream.statistics
+        after = expected(program)
+        assert visible(kb) == after
+        assert difference(result) == (minus(after, before), minus(before, after))
+        before = after
+    assert results == len(steps)
+    check_end(kb, steps[-1][1])
+    return stream.statistics
+
+
+def check_end(kb: KnowledgeBase, program) -> None:
+    """A knowledge base goes on as if there had been no stream."""
+    kb.rules()
+    assert visible(kb) == expected(program)
+    assert nonrecursive_support(kb) == nonrecursive_support(KnowledgeBase(program))
+
+
+def nonrecursive_support(kb: KnowledgeBase) -> dict:
+    recursive = {rule.hyper_node for rule in kb.rules() if rule.strategy != "counting"}
+    owners = {"{" + ", ".join(sorted(name.strip("{}").split(", "))) + "}" for name in recursive}
+    return {key: counts for key, counts in support(kb).items() if key[1] not in owners}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_state_after_every_update_equals_recomputation(strategy: str, profile: str) -> None:
+    chosen: Profile = PROFILES[profile].but(max_changes=5)
+
+    @given(scenarios(chosen), st.integers(0, 1000))
+    def run(scenario: Scenario, seed: int) -> None:
+        follow(scenario, strategy, seed)
+
+    run()
+
+
+@pytest.mark.parametrize("strategy", ["bf-marking", "bf-marking-literal", "dred-marking"])
+def test_generated_streams_make_marks_and_use_every_phase(strategy: str) -> None:
+    """Otherwise the test above would say little."""
+    seen: Counter[str] = Counter()
+
+    @given(scenarios(PURE.but(max_changes=5, rule_changes=False)), st.integers(0, 1000))
+    def run(scenario: Scenario, seed: int) -> None:
+        found = follow(scenario, strategy, seed)
+        seen.update(
+            deletions=found.deletions,
+            backward=found.backward,
+            forward=found.forward,
+            insertions=found.insertions,
+            explicit=found.explicit_marks,
+            implicit=found.implicit_marks,
+        )
+
+    run()
+    assert all(seen[name] for name in ("deletions", "backward", "forward", "insertions", "explicit", "implicit")), seen
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_long_streams_of_edges(strategy: str, seed: int) -> None:
+    """Recursion with many proofs, facts that come back, and a table that has to grow and to reuse its numbers."""
+    choose = random.Random(seed)
+    kb = KnowledgeBase(
+        """
+        path(X, Y) :- edge(X, Y).
+        path(X, Z) :- path(X, Y), path(Y, Z).
+        both(X, Y) :- path(X, Y), path(Y, X), X != Y.
+        far(X) :- path(X, Y), Y > X, not both(X, Y).
+        degree(X, count(Y)) :- path(X, Y).
+        """
+    )
+    edges: set[tuple[int, int]] = set()
+    updates = []
+    for _ in range(40):
+        deleted = {edge for edge in edges if choose.random() < 0.3}
+        inserted = {(choose.randrange(9), choose.randrange(9)) for _ in range(choose.randrange(6))} - edges
+        edges = (edges - deleted) | inserted
+        updates.append(({"insert": {"edge": sorted(inserted)}, "delete": {"edge": sorted(deleted)}}, frozenset(edges)))
+    stream = kb.stream([update for update, _ in updates], strategy=strategy, policy="fail")
+    for _, (_, present) in zip(stream, updates, strict=True):
+        fresh = KnowledgeBase(kb.program)
+        fresh.insert("edge", sorted(present))
+        assert visible(kb) == visible(fresh)
