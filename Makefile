@@ -76,6 +76,6 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "== Compiling the kernels of the embedded engine, once (about half a minute)"
 	@$(BIN)/corollary run examples/wind_farm/wind_farm.dl >/dev/null
 	@echo "== Compiling the kernels that follow changes, once (about half a minute)"
-	@$(BIN)/python -m corollary.engines.embedded.warm_up
+	@$(BIN)/python -m corollary.cli.warm_up
 	@touch $(STAMP)
 	@echo "== Installed. Try: $(BIN)/corollary doctor"

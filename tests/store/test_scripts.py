@@ -18,6 +18,7 @@ from tests.engines.embedded.scenarios import apply, expected, minus, visible
 from tests.generator import EVERYTHING, POSITIVE, PURE, Scenario, scenarios
 
 SMALL = {"max_facts": 8, "max_groups": 3, "max_changes": 4}
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # these tests are about contents, not about disks
 EVENTS = ("nothing", "reopen", "compact", "copy", "reopen and compact")
 
 
@@ -77,36 +78,36 @@ def follow(scenario: Scenario, strategy: str, events: list[str], folder: Path) -
     assert visible(KnowledgeBase.open(folder / "other")) == states[kb.version]
 
 
-@settings(max_examples=60)
+@settings(max_examples=24)
 @given(
     scenarios(EVERYTHING.but(**SMALL)),
     st.sampled_from(STRATEGIES),
     st.lists(st.sampled_from(EVENTS), min_size=1, max_size=4),
 )
 def test_every_version_is_what_the_oracle_says(scenario: Scenario, strategy: str, events: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         follow(scenario, strategy, events, Path(folder))
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(
     scenarios(POSITIVE.but(**SMALL)),
     st.sampled_from(STRATEGIES),
     st.lists(st.sampled_from(EVENTS), min_size=1, max_size=4),
 )
 def test_recursive_programs_are_kept_as_they_are(scenario: Scenario, strategy: str, events: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         follow(scenario, strategy, events, Path(folder))
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(
     scenarios(PURE.but(max_facts=20, max_groups=4, max_changes=4)),
     st.sampled_from(("auto", "dred-counting")),
     st.lists(st.sampled_from(EVENTS), min_size=1, max_size=4),
 )
 def test_closures_are_kept_as_they_are(scenario: Scenario, strategy: str, events: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         follow(scenario, strategy, events, Path(folder))
 
 

@@ -188,8 +188,8 @@ def test_a_slow_consumer_holds_the_producer_back() -> None:
         assert len(produced) == 5  # four wait in the queue, one in the hand of the reader
         for _ in range(3):
             next(stream)
-        until(lambda: stream.waiting == 4)
-        assert len(produced) <= 9
+        until(lambda: stream.waiting == 5)  # and the one that was looked at
+        assert len(produced) == 9
     until(lambda: not any(thread.name == "corollary-stream" for thread in threading.enumerate()))
 
 

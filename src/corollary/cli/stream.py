@@ -112,12 +112,16 @@ def _statistics(path: Path | None, results: Stream) -> Iterator[Any]:
         return
     from corollary.sources.atomic import replacing
 
+    stopped: BaseException | None = None
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write('{"per_update": [')
         try:
             yield _Notes(file).note
-        finally:
-            file.write("\n], " + json.dumps(results.statistics.as_dict())[1:] + "\n")
+        except BaseException as error:  # a bad update, Ctrl-C: what was done until then is worth to be told
+            stopped = error
+        file.write("\n], " + json.dumps(results.statistics.as_dict())[1:] + "\n")
+    if stopped is not None:
+        raise stopped
 
 
 class _Notes:

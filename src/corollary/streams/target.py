@@ -135,7 +135,8 @@ class Target:
         count = sum(len(rows) for rows in facts if hasattr(rows, "__len__"))
         if count > self._largest:
             message = f"{update.place}: an update of {count:,} facts, and {self._largest:,} is the limit"
-            raise ProgramError([Diagnostic(catalogue.UPDATE_TOO_LARGE, message)])
+            hint = "kb.stream(…, largest=N) and corollary stream --largest N allow more"
+            raise ProgramError([Diagnostic(catalogue.UPDATE_TOO_LARGE, message, None, hint)])
 
     def _check_predicates(self, change: Change, place: str) -> None:
         if change.add_rules or (not change.insert and not change.delete):

@@ -175,7 +175,8 @@ def _malformed(place: str, message: str, text: str) -> Arrived:
 def failed(place: str, error: BaseException) -> Arrived:
     """A source that cannot go on."""
     if isinstance(error, OSError):
-        message = f"{place}: {error.strerror or error}"
+        file = error.filename
+        message = f"cannot read {file}: {error.strerror}" if file is not None else f"{place}: {error.strerror or error}"
         error = ProgramError([Diagnostic(catalogue.UNREADABLE_STREAM, message)])
     if isinstance(error, UnicodeDecodeError):
         error = ProgramError([Diagnostic(catalogue.UNREADABLE_STREAM, f"{place} is not UTF-8: {error.reason}")])

@@ -83,9 +83,12 @@ def direction(task: Task) -> tuple[bool, bool]:
         return _changes_so_far(transaction, heads, may_delete=False, may_insert=True)
     for rule in task.rules.step.rules:
         for place, atom in enumerate(atoms_of_rule(rule)):
-            if atom.predicate not in heads and transaction.has_changed(atom.predicate):
+            is_negated = place >= len(rule.body.sources)
+            if atom.predicate in heads and (is_negated or not task.rules.step.recursive):
+                may_delete = may_insert = True  # facts of the same predicate with other constants, from another step
+            elif atom.predicate not in heads and transaction.has_changed(atom.predicate):
                 deleted, inserted, _ = transaction.change_of(atom.predicate, atom.arity)
-                if place >= len(rule.body.sources):
+                if is_negated:
                     deleted, inserted = inserted, deleted
                 may_delete, may_insert = may_delete or deleted > 0, may_insert or inserted > 0
     return _changes_so_far(transaction, heads, may_delete=may_delete, may_insert=may_insert)

@@ -172,6 +172,7 @@ class Transaction:
         """The step that closes a predicate is no more: what others support is left of it. `before` are its pairs so far."""
         if before is not None:
             self._maintained[predicate] = before
+            self.store.relations[predicate] = before.relation
         before = self.relation(predicate, 2)
         closed = self._opened[predicate] = self.closed.pop(predicate)
         external = closed.external

@@ -43,7 +43,10 @@ def region_steps(graph: RuleGraph) -> dict[Step, str]:
 
 
 def _may_join(step: RuleStep) -> bool:
-    return not is_auxiliary(step.owner) and all(fits(rule) for rule in step.rules)
+    """Positive rules; those that use what an aggregation made are no such rules in the text."""
+    if is_auxiliary(step.owner) or any(map(is_auxiliary, predicates_of(step.rules))):
+        return False
+    return all(fits(rule) for rule in step.rules)
 
 
 def _levels(order: Iterable[Step], members: set[Step]) -> dict[Step, int]:

@@ -1,4 +1,4 @@
-"""`python -m corollary.engines.embedded.warm_up` compiles what following changes needs; numba keeps it for later processes.
+"""`python -m corollary.cli.warm_up` compiles what following changes needs; numba keeps it for later processes.
 
 Each kind of closure, each strategy for recursive rules, counting and aggregates: small data are enough, for kernels are
 compiled by the types of their arguments.
