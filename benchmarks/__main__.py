@@ -24,13 +24,13 @@ from benchmarks.experiments import UnknownName
 from benchmarks.suite import names, run, select
 from benchmarks.table import print_report
 
-MAINTENANCE, SPARK, STORE = "maintenance", "spark", "store"
+MAINTENANCE, SPARK, STORE, STREAMS = "maintenance", "spark", "store", "streams"
 _LEAST_WIDTH = 180  # of the tables; a narrower terminal breaks their lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] in (MAINTENANCE, SPARK, STORE):
+    if arguments and arguments[0] in (MAINTENANCE, SPARK, STORE, STREAMS):
         code: int = import_module(f"benchmarks.{arguments[0]}.command").main(arguments[1:])
         return code
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run the benchmarks.")

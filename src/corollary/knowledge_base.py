@@ -26,7 +26,7 @@ from corollary.transactions import Change, Facts, Transaction, TransactionResult
 
 if TYPE_CHECKING:
     from corollary.backends.backend import Difference
-    from corollary.engines.embedded.engine import NodeReport, RunReport
+    from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.results import Result
     from corollary.streams import Stream
     from corollary.streams.async_stream import AsyncStream

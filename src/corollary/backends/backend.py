@@ -14,7 +14,7 @@ from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.engine import NodeReport, RunReport
+    from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.results import Result
     from corollary.transactions import MaintenanceReport
 

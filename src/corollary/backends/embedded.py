@@ -14,9 +14,10 @@ from corollary.sources.loading import Loader
 from corollary.sources.options import option_error
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.engine import EmbeddedEngine, NodeReport, RunReport
+    from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.maintenance.outcome import Outcome
     from corollary.engines.embedded.relation import Codes
+    from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.results import CountedRows, Result
 
 # The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.

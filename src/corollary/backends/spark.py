@@ -20,7 +20,7 @@ from corollary.sources.rejects import Rejects
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from corollary.engines.embedded.engine import NodeReport, RunReport
+    from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.engines.spark.context import Context, SparkSettings
     from corollary.engines.spark.engine import SparkEngine
     from corollary.engines.spark.ingest import Ingest

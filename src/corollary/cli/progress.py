@@ -13,7 +13,7 @@ from rich.text import Text
 from corollary.cli.output import plural, terminal_for_errors
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.engine import NodeReport
+    from corollary.engines.embedded.report import NodeReport
 
 _SHOWN_AFTER = 1.0  # seconds
 

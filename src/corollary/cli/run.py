@@ -34,7 +34,7 @@ from corollary.cli.statistics import Stopwatch, print_counts, print_stages, writ
 from corollary.knowledge_base import KnowledgeBase, Limits
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.engine import RunReport
+    from corollary.engines.embedded.report import RunReport
 
 
 class Explanation(StrEnum):

@@ -18,7 +18,7 @@ from corollary.knowledge_base import KnowledgeBase
 from corollary.language import Printer
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.engine import NodeReport, RunReport
+    from corollary.engines.embedded.report import NodeReport, RunReport
 
 
 class Stopwatch:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
-from corollary.engines.embedded.evaluation import Evaluation, PlanReport, Report, Store
+from corollary.engines.embedded.evaluation import Evaluation, Report, Store
 from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.maintenance.anew import changed_explicit, compare
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
@@ -22,62 +21,13 @@ from corollary.engines.embedded.maintenance.rule_changes import orders_texts
 from corollary.engines.embedded.maintenance.strategies import Strategy, strategy_of
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
 from corollary.engines.embedded.relation import Codes, Counts, Relation
+from corollary.engines.embedded.report import NodeReport, RunReport
 from corollary.engines.embedded.runner import Work
 from corollary.engines.embedded.threads import CORES
 from corollary.engines.embedded.universe import Universe
-from corollary.language import print_rule
-from corollary.planning import explain_plan, normalise, normalise_query
+from corollary.planning import normalise, normalise_query
 from corollary.planning.steps import RuleStep, Step, is_auxiliary
-from corollary.program import Comparison, Query, Rule
-
-
-@dataclass
-class NodeReport:
-    """What evaluating one hyper-node took and gave."""
-
-    node: HyperNode
-    strategy: str
-    rounds: int
-    instances: int
-    new_facts: int
-    seconds: float
-    plans: list[PlanReport]
-
-
-@dataclass
-class RunReport:
-    """One materialisation, hyper-node by hyper-node."""
-
-    nodes: list[NodeReport] = field(default_factory=list)
-
-    @property
-    def rounds(self) -> int:
-        return sum(node.rounds for node in self.nodes)
-
-    @property
-    def instances(self) -> int:
-        return sum(node.instances for node in self.nodes)
-
-    @property
-    def seconds(self) -> float:
-        return sum(node.seconds for node in self.nodes)
-
-    def explain(self, rules: dict[str, Rule], prefixes: dict[str, str]) -> str:
-        """For people: per hyper-node its strategy, and per rule the order, the access paths and the actual counts."""
-        lines: list[str] = []
-        for report in self.nodes:
-            lines.append(
-                f"{report.node}  {report.strategy}: {report.rounds:,} rounds, {report.instances:,} instances, "
-                f"{report.new_facts:,} new facts, {report.seconds * 1000:,.1f} ms"
-            )
-            lines += [f"  {name}: {print_rule(rules[name], prefixes)}" for name in report.node.rules]
-            for plan in report.plans:
-                lines.append(
-                    f"    plan of {plan.plan.name}: ran {plan.runs:,} times, {plan.instances:,} instances, "
-                    f"{plan.new_facts:,} new facts"
-                )
-                lines += [f"      {number}. {line}" for number, line in enumerate(explain_plan(plan.plan, prefixes), 1)]
-        return "\n".join(lines)
+from corollary.program import Comparison, Query
 
 
 class EmbeddedEngine:

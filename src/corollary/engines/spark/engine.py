@@ -14,8 +14,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph
-from corollary.engines.embedded.engine import NodeReport
 from corollary.engines.embedded.interrupts import noticing_interrupts
+from corollary.engines.embedded.report import NodeReport
 from corollary.engines.spark.derive_failures import derive_failures
 from corollary.engines.spark.maintenance.steps import owner_of, steps_of_node
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame

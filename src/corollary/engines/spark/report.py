@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corollary.engines.embedded.engine import NodeReport, RunReport
+from corollary.engines.embedded.report import NodeReport, RunReport
 from corollary.language import print_rule
 from corollary.program import Rule
 
