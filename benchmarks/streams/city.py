@@ -18,11 +18,11 @@ connection(Z1, Z2) :- nextInWay(X1, Y, Z1), nextInWay(Y, Y2, Z2), Z1 != Z2.
 connection(Z1, Z2) :- nextInWay(X1, Y, Z1), nextInWay(X2, Y, Z2), Z1 != Z2.
 connection(X, Z) :- connection(X, Y), connection(Y, Z).
 """
-BLOCKS, BLOCK, PIECES = 24, 45.0, 9  # streets in each direction, metres and pieces from crossing to crossing
+BLOCKS, BLOCK, PIECES = 24, 80.0, 16  # streets in each direction, metres and pieces from crossing to crossing
 RADIUS = 50.0
 # Updates, and metres from one to the next: so that about 18, 14 and 9 facts come and go with each.
-TRACKS = {"track 0": (55, 18.0), "track 1": (83, 14.0), "track 2": (114, 9.0)}
-LONG = (10_000, 9.0)
+TRACKS = {"track 0": (55, 40.0), "track 1": (83, 31.0), "track 2": (114, 20.0)}
+LONG = (10_000, 20.0)
 
 Piece = tuple[int, int, int]
 

@@ -72,11 +72,11 @@ def _compare(outcome: Outcome, sizes: Sizes, case: str, program: str, streams: S
     for updates in streams:
         for repetition in range(sizes.repetitions):
             for strategy in COMPARED:
-                statistics, problem = _follow(program, updates, strategy)
+                kb, statistics = _follow(program, updates, strategy)
                 seconds[strategy].append(statistics.seconds)
                 if not repetition:
                     found[strategy].append(statistics)
-                    if problem:
+                    if problem := _problem(kb, program):
                         outcome.problems.append(f"{outcome.experiment}, {case}, {strategy}: {problem}")
     for strategy in COMPARED:
         counts = {name: mean(getattr(one, name) for one in found[strategy]) for name in _COUNTS}
@@ -84,8 +84,8 @@ def _compare(outcome: Outcome, sizes: Sizes, case: str, program: str, streams: S
         outcome.runs.append(Run(case, strategy, updates_in_all, median(seconds[strategy]), **counts))
 
 
-def _follow(program: str, updates: Sequence[Change], strategy: str) -> tuple[StreamStatistics, str]:
-    """As in the paper, the first update is complete before the others are looked at; gives what is wrong at the end."""
+def _follow(program: str, updates: Sequence[Change], strategy: str) -> tuple[KnowledgeBase, StreamStatistics]:
+    """As in the paper, the first update is complete before the others are looked at."""
     kb = KnowledgeBase(program)
     total = StreamStatistics()
     for part in (updates[:1], updates[1:]):
@@ -93,10 +93,11 @@ def _follow(program: str, updates: Sequence[Change], strategy: str) -> tuple[Str
         for _ in stream:
             pass
         total.add(stream.statistics)
-    return total, _problem(kb, program)
+    return kb, total
 
 
 def _problem(kb: KnowledgeBase, program: str) -> str:
+    """What is wrong with the state at the end."""
     fresh = KnowledgeBase(program, updates=False)
     for predicate in ("edge", "nextInWay"):
         fresh.insert(predicate, list(kb.facts(predicate)))

@@ -43,7 +43,7 @@ def _change(kb: KnowledgeBase) -> None:
     kb.insert("path", edges)
     kb.insert("named", [(number, f"n{number}") for number in range(9)])
     kb.materialise()
-    cycle = [(9, 2), (4, 1)]
+    cycle = [(9, 2), (4, 1), (7, 2 * _EDGES)]
     for rows in (edges[3:5], edges[5:_EDGES]):
         change = Change(insert={"edge": cycle, "path": cycle}, delete={"edge": rows, "path": rows})
         result = kb.apply(change)
@@ -54,6 +54,8 @@ def _change(kb: KnowledgeBase) -> None:
     kb.apply(Change(add_rules=("more: same(X, Y) :- same(Y, X).",)))
     kb.apply(Change(remove_rules=("more",)))
     list(kb.query("same(1, X), edge(X, Y)"))
+    for predicate in kb.predicates():
+        kb.facts(predicate).to_arrow()
 
 
 if __name__ == "__main__":

@@ -201,6 +201,6 @@ def term_frames(context: Context, store: Store) -> Iterator[DataFrame]:
         paths = [file.absolute().as_uri() for file in files]
         schema = "id long, common string, canonical string, datatype string"
         yield context.spark.read.schema(schema).parquet(*paths)
-    recent = store.recent_terms()
+    recent = store.recent_terms().combine_chunks()  # Spark loses rows behind an empty chunk
     if recent.num_rows:
         yield context.spark.createDataFrame(recent)

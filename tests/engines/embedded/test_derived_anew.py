@@ -146,3 +146,12 @@ def test_rules_forget_the_flags_of_a_relation_that_is_no_more() -> None:
     kb.apply(Change(add_rules=("t(X, Z) :- t(X, Y), t(Y, Z).",)))
     result = kb.apply(Change(insert={"s": [(520, -2)]}))
     assert sorted(result.inserted["q"]) == [(520, -2), (521, -2), (522, -2)]
+
+
+def test_a_rule_that_denies_other_facts_of_its_own_predicate_may_lose_some() -> None:
+    """Not recursive: what it denies is what another rule derives."""
+    kb = KnowledgeBase("a(0). r1: l(3, X) :- a(X), not l(2, X).")
+    kb.materialise()
+    result = kb.apply(Change(add_rules=("r2: l(2, X) :- a(X), not l(1, X).",)))
+    assert list(result.inserted["l"]) == [(2, 0)]
+    assert list(result.deleted["l"]) == [(3, 0)]

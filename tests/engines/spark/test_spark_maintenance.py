@@ -205,6 +205,13 @@ def test_aggregates_follow_group_by_group(make: Make) -> None:
     assert [float(value) for (value,) in kb.facts("total")] == [9.5]
 
 
+def test_what_is_computed_under_a_negation_follows_changes(make: Make) -> None:
+    kb = make("e(0). e(1). n(0, 5). n(2, 5). r1: q(X) :- e(X), not n(X, _), not n(X + 1, _).", strategy="dred")
+    assert visible(kb, "q") == {"q": []}
+    result = kb.apply(Change(delete={"n": [(0, 5)]}))
+    assert rows(kb, result) == ({"q": [(0,)]}, {"n": [(0, 5)]})
+
+
 @pytest.mark.parametrize("strategy", ["auto", "dred"])
 def test_facts_that_only_support_each_other_go(make: Make, strategy: str) -> None:
     kb = make(

@@ -19,7 +19,7 @@ from corollary.planning.steps import Step
 from corollary.program import Atom
 
 _AT_LEAST = 2_000  # rule instances that are always worth a try; facts whose loss is always followed
-_COUNTING = 6  # a counted instance costs as much as so many when everything is derived
+_COUNTING = 8  # a fact whose support changes costs as much as so many rule instances
 _START = 5  # a recursive step that starts to change in more than this part of its facts is derived anew
 
 
@@ -134,11 +134,15 @@ class _Auto(Strategy):
                 if transaction.has_changed(atom.predicate):
                     deleted, inserted, left = transaction.change_of(atom.predicate, atom.arity)
                     share += (deleted + inserted) / max(1, left + deleted)
-        instances = int(share * self._instances(task)) if share else 0
-        cost = self._cost(task)
-        if instances <= max(cost // _COUNTING, _AT_LEAST):
+        if not share:
             return ""
-        return f"about {instances:,} instances would change, deriving takes {cost:,}"
+        total, facts, cost = self._instances(task), self._facts(task), self._cost(task)
+        if 2 * cost < total:  # bits were joined, not instances
+            cost = _COUNTING * facts
+        instances = int(share * (total + _COUNTING * facts))
+        if instances <= max(cost, _AT_LEAST):
+            return ""
+        return f"about {int(share * total):,} instances would change, deriving takes {cost:,}"
 
     def _instances(self, task: Task) -> int:
         """How many instances the rules of a nonrecursive step have had: it has counted them."""
@@ -195,9 +199,12 @@ class _Auto(Strategy):
         return gone
 
     def _cost(self, task: Task) -> int:
-        """About how many rule instances deriving the step takes: as many as the last time, or some for each fact."""
-        facts = sum(task.transaction.supported(name, arity).relation.size for name, arity in task.rules.heads.items())
-        return max(facts, self._costs.get(task.rules.step.owner, 0))
+        """About how many rule instances deriving the step takes: as many as the last time, or one for each fact."""
+        return max(self._facts(task), self._costs.get(task.rules.step.owner, 0))
+
+    def _facts(self, task: Task) -> int:
+        heads = task.rules.heads
+        return sum(task.transaction.supported(name, arity).relation.size for name, arity in heads.items())
 
 
 def _take_back(task: Task, check_budget: Callable[[], None]) -> None:

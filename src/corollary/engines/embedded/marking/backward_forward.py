@@ -259,7 +259,8 @@ def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             head = head_of(table, rules, plan, frame, work.key)
             count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
             if head != NONE and table.flags[head] & PRESENT:
-                if mode == ORDERED and marks(table, work, frame, count, mode):
+                known = table.flags[head] & (MARKED | EXPLICIT)
+                if mode == ORDERED and not known and marks(table, work, frame, count, mode):
                     mark(table, work, head)
                 continue
             if head == NONE:

@@ -90,17 +90,23 @@ def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) 
 
 
 @njit(cache=True, nogil=True)
-def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
-    """Marks those of the facts that are there. The consequences of one that is new are still to come: all will be marked."""
+def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> Any:
+    """Marks those of the facts that are there. The consequences of one that is new are still to come: all will be marked.
+
+    Gives the number of those that are not there.
+    """
+    missing = 0
     for row in range(len(rows)):
         fact = find(table, predicate, work.key, _key(rows, row, work.key))
         if fact == NONE or (table.flags[fact] & (PRESENT | EXPLICIT | MARKED | D)) != PRESENT | EXPLICIT:
+            missing += fact == NONE or not table.flags[fact] & PRESENT
             continue
         table.flags[fact] |= MARKED
         if table.flags[fact] & QUEUED:
             table.flags[fact] |= COMPLETE
         push(work, LIST_EXPLICIT, fact)
         work.scalars[N_EXPLICIT] += 1
+    return missing
 
 
 @njit(cache=True, nogil=True)

@@ -162,17 +162,23 @@ class Region:
             return
         if self._upcoming is None:
             self._upcoming = look()
+            self._unmarked = list(self._upcoming.delete.items()) if self._upcoming is not None else []
         if self._upcoming is None:
             return
-        for name, rows in self._upcoming.delete.items():
-            if name in self.tables.predicates and name not in self.tables.heads:
-                number = self.tables.predicates[name]
-                changes.mark_explicit(self._table, self.tables.arrays, self._work, number, rows)
+        self._unmarked = [(name, rows) for name, rows in self._unmarked if self._mark(name, rows)]
         if self._method.mode == bf.TRANSITIVE:
             for name, rows in self._upcoming.insert.items():
                 if name in self.tables.predicates:
                     number = self.tables.predicates[name]
                     changes.mark_returning(self._table, self.tables.arrays, self._work, number, rows)
+
+    def _mark(self, name: str, rows: Codes) -> bool:
+        """Whether some of the facts are not there yet."""
+        if name not in self.tables.predicates or name in self.tables.heads:
+            return False
+        number = self.tables.predicates[name]
+        missing: int = changes.mark_explicit(self._table, self.tables.arrays, self._work, number, rows)
+        return missing > 0
 
     def _run(self, phase: Callable[..., int]) -> None:
         """Runs a phase to its end, with more room where it needs some."""

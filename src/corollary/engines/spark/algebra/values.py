@@ -117,7 +117,7 @@ class ValueStage:
             else:
                 column = self.columns[operation.variable]
                 new, valid = compute_column(replace(operation, total=False), codes, count, task.universe)
-                if operation.total:
+                if operation.total and column not in given:  # no value is a value that no fact has
                     ids[column] = np.full(count, NO_VALUE_ID, np.int64)
                     ids[column][valid] = task.ids(new[valid])
                     keep = np.ones(count, np.bool_)
