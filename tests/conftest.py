@@ -5,6 +5,7 @@ every run, and `thorough` is for looking long.
 """
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -13,3 +14,7 @@ settings.register_profile("default", max_examples=100, deadline=None, derandomiz
 settings.register_profile("fast", parent=settings.get_profile("default"), max_examples=20)
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("COROLLARY_HYPOTHESIS", "default"))
+
+# A shell starts what runs in the background with Ctrl-C ignored; every process that a test starts and interrupts would be, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
