@@ -16,7 +16,7 @@ from corollary.engines.spark.context import SparkSettings
 from tests.engines.embedded.scenarios import apply, expected, visible
 from tests.generator import EVERYTHING, Scenario, scenarios
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("changes on spark")]
 
 PROGRAM = """
 path(X, Y) :- edge(X, Y).

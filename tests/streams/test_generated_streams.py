@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
@@ -72,6 +72,7 @@ def test_generated_streams_make_marks_and_use_every_phase(strategy: str) -> None
     """Otherwise the test above would say little."""
     seen: Counter[str] = Counter()
 
+    @settings(max_examples=150, derandomize=True)
     @given(scenarios(PURE.but(max_changes=5, rule_changes=False)), st.integers(0, 1000))
     def run(scenario: Scenario, seed: int) -> None:
         found = follow(scenario, strategy, seed)
