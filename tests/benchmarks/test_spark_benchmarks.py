@@ -21,8 +21,7 @@ from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import BY_NAME, FULL, TINY
 from benchmarks.spark.suite import Report, select
 from corollary import KnowledgeBase
-from corollary.engines.spark import start_session
-from tests.services.postgres import jdbc_driver
+from tests.services.spark_session import shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,9 +32,7 @@ on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
     """The session of this process, which the experiments use as well, and tests of databases after them."""
-    driver = jdbc_driver()
-    overrides = {"spark.driver.extraClassPath": str(driver)} if driver else {}
-    return start_session("test", cores=2, heap_megabytes=2048, overrides=overrides)
+    return shared_session()
 
 
 def figures(outcome: Outcome) -> dict[tuple[str, str], float]:

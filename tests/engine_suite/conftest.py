@@ -59,12 +59,12 @@ class SparkEngine:
 
     @cached_property
     def _everything(self) -> tuple[list[str], dict[str, set[Row]]]:
-        from corollary.engines.spark import start_session
         from tests.engines.spark.engine_runs import EngineRun
         from tests.engines.spark.many_programs import parsed, together
+        from tests.services.spark_session import shared_session
 
         texts = [path.read_text(encoding="utf-8") for path in sorted(GOLDEN.rglob("program.dl"))]
-        spark = start_session("test", cores=2, heap_megabytes=2048)
+        spark = shared_session()
         with EngineRun(spark, together(parsed(texts))) as run:
             return texts, run.facts()
 

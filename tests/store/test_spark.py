@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase
-from corollary.engines.spark import start_session
 from corollary.engines.spark.context import SparkSettings
 from tests.engines.embedded.scenarios import apply, expected, visible
 from tests.generator import EVERYTHING, Scenario, scenarios
+from tests.services.spark_session import shared_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("changes on spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("store on spark")]
 
 PROGRAM = """
 path(X, Y) :- edge(X, Y).
@@ -30,7 +30,7 @@ ENGINES = ("embedded", "spark")
 
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
-    return start_session("test", cores=2, heap_megabytes=2048)
+    return shared_session()
 
 
 def opened(place: Path, engine: str, spark: SparkSession, **options: object) -> KnowledgeBase:
@@ -112,7 +112,7 @@ def test_change_files_are_applied_on_spark(spark: SparkSession, tmp_path: Path) 
     st.lists(st.sampled_from(ENGINES), min_size=4, max_size=4),
 )
 def test_generated_programs_change_engines(scenario: Scenario, engines: list[str]) -> None:
-    spark = start_session("test", cores=2, heap_megabytes=2048)
+    spark = shared_session()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "kb"
         program, *later = scenario.programs()

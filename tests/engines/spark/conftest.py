@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.spark import start_session
-from tests.services.postgres import jdbc_driver
+from tests.services.spark_session import shared_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,6 +25,4 @@ def _stopped_at_the_end() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
     """The session that runs, or a new one: a test of sessions may have stopped the one before."""
-    driver = jdbc_driver()
-    overrides = {"spark.driver.extraClassPath": str(driver)} if driver else {}
-    return start_session("test", cores=2, heap_megabytes=2048, overrides=overrides)
+    return shared_session()

@@ -20,7 +20,7 @@ from corollary.program import Constant
 from corollary.transactions import TransactionResult
 from tests.engines.spark.engine_runs import decoded
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("changes on spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 Make = Callable[..., KnowledgeBase]
 

@@ -21,7 +21,7 @@ from tests.engines.spark.engine_runs import decoded
 from tests.engines.spark.many_programs import facts_of, name_in, rule_in, together
 from tests.generator import EVERYTHING, Change, Scenario, scenarios
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("changes on spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 def generated(profile: Any, count: int) -> list[Scenario]:
