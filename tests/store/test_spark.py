@@ -16,7 +16,7 @@ from tests.engines.embedded.scenarios import apply, expected, visible
 from tests.generator import EVERYTHING, Scenario, scenarios
 from tests.services.spark_session import shared_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("store on spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 PROGRAM = """
 path(X, Y) :- edge(X, Y).
