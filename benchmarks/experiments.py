@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from benchmarks.runner import ROOT
@@ -24,6 +26,23 @@ def chosen_of(names: Collection[str], wanted: Sequence[str], what: str = "experi
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UnknownName(f"there is no {what} '{pattern}'; there are {', '.join(names)}")
     return [name for name in names if not wanted or any(fnmatchcase(name, pattern) for pattern in wanted)]
+
+
+def parsed(kind: str, description: str, names: Collection[str], arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options of `python -m benchmarks KIND`: `chosen` are the names that fit; with `list` they were printed, and no more."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks {kind}", description=description)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all")
+    parser.add_argument("--quick", action="store_true", help="small data and few runs, without targets")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here as well")
+    parser.add_argument("--list", action="store_true", help="list the names and stop")
+    options = parser.parse_args(arguments)
+    try:
+        options.chosen = chosen_of(names, options.names)
+    except UnknownName as error:
+        parser.error(str(error))
+    if options.list:
+        print("\n".join(names))
+    return options
 
 
 def run_in_process(module: str, name: str, *arguments: str, seconds: float) -> dict[str, Any] | str:

@@ -5,38 +5,26 @@ Exits with 1 when a number of answers is wrong or an experiment fails. A missed 
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.experiments import UnknownName
+from benchmarks.experiments import parsed
 from benchmarks.spark.experiments import EXPERIMENTS
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import FULL, QUICK
-from benchmarks.spark.suite import Report, run, select
+from benchmarks.spark.suite import Report, run
 from benchmarks.table import targets_table
 
 _LEAST_WIDTH = 120  # of the tables; a narrower terminal breaks their lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks spark", description="Measure the Spark engine.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all")
-    parser.add_argument("--quick", action="store_true", help="small data and few runs, without targets")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here as well")
-    parser.add_argument("--list", action="store_true", help="list the names and stop")
-    options = parser.parse_args(arguments)
+    options = parsed("spark", "Measure the Spark engine.", EXPERIMENTS, arguments)
     if options.list:
-        print("\n".join(EXPERIMENTS))
         return 0
-    try:
-        chosen = select(options.names)
-    except UnknownName as error:
-        parser.error(str(error))
     console = Console()
     console.width = max(console.width, _LEAST_WIDTH)
 
@@ -50,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     with console.status("") as status:
         sizes = QUICK if options.quick else FULL
-        report = run(chosen, sizes=sizes, progress=status.update, finished=finished)
+        report = run(options.chosen, sizes=sizes, progress=status.update, finished=finished)
     print_verdicts(report, console)
     write(report)
     return 1 if report.problems else 0

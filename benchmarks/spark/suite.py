@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks.experiments import chosen_of, machine, run_in_process
-from benchmarks.spark.experiments import EXPERIMENTS
+from benchmarks.experiments import machine, run_in_process
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import FULL, Sizes
 from benchmarks.targets import Verdict
@@ -44,11 +43,6 @@ class Report:
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "problems": self.problems,
         }
-
-
-def select(wanted: Sequence[str]) -> list[str]:
-    """The experiments that fit names or patterns; without any, all."""
-    return chosen_of(EXPERIMENTS, wanted)
 
 
 def run(

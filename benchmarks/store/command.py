@@ -5,15 +5,13 @@ Exits with 1 when a number of answers is wrong or an experiment fails. A missed 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.experiments import UnknownName, chosen_of, machine, run_in_process
+from benchmarks.experiments import machine, parsed, run_in_process
 from benchmarks.spark.command import figures_table
 from benchmarks.spark.record import Outcome
 from benchmarks.store.experiments import EXPERIMENTS, SIZES
@@ -23,24 +21,14 @@ _TIME_LIMIT = 3600.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks store", description="Measure stored knowledge bases.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all")
-    parser.add_argument("--quick", action="store_true", help="small data, without targets")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here as well")
-    parser.add_argument("--list", action="store_true", help="list the names and stop")
-    options = parser.parse_args(arguments)
+    options = parsed("store", "Measure stored knowledge bases.", EXPERIMENTS, arguments)
     if options.list:
-        print("\n".join(EXPERIMENTS))
         return 0
-    try:
-        chosen = chosen_of(EXPERIMENTS, options.names)
-    except UnknownName as error:
-        parser.error(str(error))
     console = Console()
     load = os.getloadavg()[0]
     outcomes, problems = [], []
     with console.status("") as status:
-        for name in chosen:
+        for name in options.chosen:
             status.update(name)
             found = run_in_process("benchmarks.store.child", name, _size(options.quick), seconds=_TIME_LIMIT)
             if isinstance(found, str):

@@ -5,16 +5,14 @@ Exits with 1 when a state or a count is not what it must be, or an experiment fa
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from benchmarks.experiments import UnknownName, chosen_of, machine, run_in_process
+from benchmarks.experiments import machine, parsed, run_in_process
 from benchmarks.maintenance.render import as_table
 from benchmarks.streams.experiments import EXPERIMENTS, FULL, QUICK, Sizes
 from benchmarks.streams.record import Outcome
@@ -53,23 +51,13 @@ class Report:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks streams", description="Measure streams of updates.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all")
-    parser.add_argument("--quick", action="store_true", help="small data and few runs, without targets")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here as well")
-    parser.add_argument("--list", action="store_true", help="list the names and stop")
-    options = parser.parse_args(arguments)
+    options = parsed("streams", "Measure streams of updates.", EXPERIMENTS, arguments)
     if options.list:
-        print("\n".join(EXPERIMENTS))
         return 0
-    try:
-        chosen = chosen_of(EXPERIMENTS, options.names)
-    except UnknownName as error:
-        parser.error(str(error))
     console = Console()
     console.width = max(console.width, _LEAST_WIDTH)
     with console.status("") as status:
-        report = run(chosen, QUICK if options.quick else FULL, status.update)
+        report = run(options.chosen, QUICK if options.quick else FULL, status.update)
     print_report(report, console)
     if options.json is not None:
         options.json.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")

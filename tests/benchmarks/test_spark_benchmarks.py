@@ -12,14 +12,14 @@ from rich.console import Console
 
 from benchmarks.__main__ import main
 from benchmarks.data import INPUTS
-from benchmarks.experiments import UnknownName
+from benchmarks.experiments import UnknownName, chosen_of
 from benchmarks.spark import against_loop, plain_loop, runs, short_rounds, suite
 from benchmarks.spark.command import print_verdicts
 from benchmarks.spark.experiments import EXPERIMENTS, run_experiment
 from benchmarks.spark.inputs import copies, directory_of, rows_directory, tree, triples_file
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import BY_NAME, FULL, TINY
-from benchmarks.spark.suite import Report, select
+from benchmarks.spark.suite import Report
 from corollary import KnowledgeBase
 from tests.services.spark_session import shared_session
 
@@ -147,10 +147,10 @@ def test_the_report_shows_targets_and_problems(capsys: pytest.CaptureFixture[str
 
 
 def test_names_and_patterns_choose() -> None:
-    assert select([]) == list(EXPERIMENTS)
-    assert select(["s*", "rounds"]) == ["rounds", "scale", "spill"]
+    assert chosen_of(EXPERIMENTS, []) == list(EXPERIMENTS)
+    assert chosen_of(EXPERIMENTS, ["s*", "rounds"]) == ["rounds", "scale", "spill"]
     with pytest.raises(UnknownName, match="there is no experiment 'round'; there are plain-loop"):
-        select(["round"])
+        chosen_of(EXPERIMENTS, ["round"])
 
 
 def test_the_command_writes_json_and_tells_of_problems_by_its_exit_code(

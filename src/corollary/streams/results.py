@@ -6,31 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corollary.diagnostics import Diagnostic
+from corollary.engines.embedded.marking.statistics import MarkingStatistics
 from corollary.transactions import Facts, MaintenanceReport
 
 
 @dataclass
-class UpdateStatistics:
-    """Rule applications by phase and marks, as in the tables of paper 004; `instances` are all rule instances looked at."""
+class UpdateStatistics(MarkingStatistics):
+    """What an update took; `instances` are all rule instances, those of rules that follow changes set by set among them."""
 
     seconds: float = 0.0
-    deletions: int = 0
-    backward: int = 0
-    forward: int = 0
-    insertions: int = 0
-    explicit_marks: int = 0
-    implicit_marks: int = 0
     instances: int = 0
-
-    def add(self, other: UpdateStatistics) -> None:
-        self.seconds += other.seconds
-        self.deletions += other.deletions
-        self.backward += other.backward
-        self.forward += other.forward
-        self.insertions += other.insertions
-        self.explicit_marks += other.explicit_marks
-        self.implicit_marks += other.implicit_marks
-        self.instances += other.instances
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -100,7 +100,7 @@ class Stream(Iterator[StreamResult]):
         if self._log is not None:
             self._log.write(json.dumps(rejected.as_dict(), ensure_ascii=False) + "\n")
             self._log.flush()
-        statistics = UpdateStatistics(seconds)
+        statistics = UpdateStatistics(seconds=seconds)
         self.statistics.count(statistics, rejected=True)
         nothing = Facts({}, self._target.kb.full_name, self._target.no_facts)
         return StreamResult(number, update.place, nothing, nothing, statistics, None, rejected)

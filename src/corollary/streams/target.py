@@ -108,12 +108,9 @@ class Target:
 
     def _statistics(self, result: TransactionResult) -> UpdateStatistics:
         instances = sum(step.instances for step in result.report.steps)
-        found = UpdateStatistics(result.report.seconds, instances=instances)
+        found = UpdateStatistics(seconds=result.report.seconds, instances=instances)
         if self.strategy is not None:
-            marking = self.strategy.statistics
-            found.deletions, found.backward = marking.deletions, marking.backward
-            found.forward, found.insertions = marking.forward, marking.insertions
-            found.explicit_marks, found.implicit_marks = marking.explicit_marks, marking.implicit_marks
+            found.add(self.strategy.statistics)
         return found
 
     def _prepared(self, update: Arrived) -> Prepared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass
@@ -23,10 +23,5 @@ class MarkingStatistics:
     seen: int = 0
 
     def add(self, other: MarkingStatistics) -> None:
-        self.deletions += other.deletions
-        self.backward += other.backward
-        self.forward += other.forward
-        self.insertions += other.insertions
-        self.explicit_marks += other.explicit_marks
-        self.implicit_marks += other.implicit_marks
-        self.seen += other.seen
+        for part in fields(other):
+            setattr(self, part.name, getattr(self, part.name) + getattr(other, part.name))
