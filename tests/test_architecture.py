@@ -13,6 +13,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     "machine",
     "diagnostics",
+    "settings",
     "program",
     "language",
     "analysis",

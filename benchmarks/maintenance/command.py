@@ -21,7 +21,7 @@ from benchmarks.maintenance.sheets import Sheet, sheets
 from benchmarks.maintenance.sizes import FULL, QUICK
 from benchmarks.maintenance.suite import Report, run, select
 from benchmarks.table import targets_table
-from corollary.backends.backend import STRATEGIES
+from corollary.settings import STRATEGIES
 
 _LEAST_WIDTH = 200  # of the tables; a narrower terminal breaks their lines
 

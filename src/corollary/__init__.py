@@ -7,14 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from corollary.diagnostics import Diagnostic, ProgramError
-    from corollary.knowledge_base import KnowledgeBase, Limits
+    from corollary.knowledge_base import KnowledgeBase
     from corollary.program import Iri, Literal
     from corollary.results import Result
+    from corollary.settings import Limits, Settings
     from corollary.transactions import Change
 
 __version__ = "0.1.0"
 
-__all__ = ["Change", "Diagnostic", "Iri", "KnowledgeBase", "Limits", "Literal", "ProgramError", "Result", "__version__"]
+__all__ = [
+    "Change",
+    "Diagnostic",
+    "Iri",
+    "KnowledgeBase",
+    "Limits",
+    "Literal",
+    "ProgramError",
+    "Result",
+    "Settings",
+    "__version__",
+]
 
 # Imported on first use: `import corollary` is instant, and nothing is loaded that is not needed.
 _HOMES = {
@@ -22,10 +34,11 @@ _HOMES = {
     "Diagnostic": "corollary.diagnostics",
     "Iri": "corollary.program",
     "KnowledgeBase": "corollary.knowledge_base",
-    "Limits": "corollary.knowledge_base",
+    "Limits": "corollary.settings",
     "Literal": "corollary.program",
     "ProgramError": "corollary.diagnostics",
     "Result": "corollary.results",
+    "Settings": "corollary.settings",
 }
 
 

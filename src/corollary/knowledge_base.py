@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import Analysis, analyse_texts, check_evaluable, checked, module_name
 from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
-from corollary.backends import Backend, BackendOptions
-from corollary.backends.backend import STRATEGIES
+from corollary.backends import Backend
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import parse_query, print_rule, read_source
 from corollary.program import Program, Query
 from corollary.reasoning import RuleEdit, edit_rules
+from corollary.settings import Settings
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
 from corollary.store.stored import Stored
@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from corollary.results import Result
     from corollary.streams import Stream
     from corollary.streams.async_stream import AsyncStream
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to give up: seconds of deriving, and visible facts. Reaching a limit changes nothing.
-
-    >>> KnowledgeBase("n(0). n(X + 1) :- n(X).", limits=Limits(facts=1000)).count("n")
-    Traceback (most recent call last):
-    corollary.diagnostics.diagnostic.ProgramError: error[E302]: there are more than 1,000 facts, and deriving is not finished
-    """
-
-    seconds: float | None = None
-    facts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,12 +54,9 @@ class KnowledgeBase(Stored):
     [(2,), (3,)]
 
     `base` is where the files of `@input` are looked up when the program is a text; those of a program file are beside it.
-    With `strict`, a row of a file that does not fit is an error; otherwise it is left out and listed in `rejects`.
-    `on_error` says what a rule instance does whose arithmetic has no value: "discard" itself, or "stop" everything.
-    Changes after the first read are followed exactly, for a cost that depends on what changes; `updates=False` promises that
-    there will be none and derives faster: a change then derives everything anew. `without` names optimisations to leave out.
-    `strategy` is how recursive rules follow changes: "auto" chooses by the change, and "backward-forward", "dred",
-    "dred-counting" and "recompute" always do what they say. The facts are the same.
+    `engine` is "embedded", "spark" or a Spark session; "spark" takes `master`, `conf` and `workspace`, too. All other keywords
+    are settings (`corollary.Settings` explains them): they replace those of `settings`. Changes after the first read are
+    followed exactly, for a cost that depends on what changes.
     """
 
     def __init__(
@@ -81,18 +65,11 @@ class KnowledgeBase(Stored):
         *,
         engine: Any = "embedded",
         base: str | PathLike[str] = ".",
-        strict: bool = False,
-        limits: Limits | None = None,
-        on_error: str = "discard",
-        updates: bool = True,
-        without: Iterable[str] = (),
-        strategy: str = "auto",
-        **engine_options: Any,
+        settings: Settings | None = None,
+        **keywords: Any,
     ) -> None:
-        if on_error not in ("discard", "stop"):
-            raise ValueError(f"on_error is 'discard' or 'stop', not '{on_error}'")
-        if strategy not in STRATEGIES:
-            raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
+        spark_options = {name: keywords.pop(name) for name in _SPARK_OPTIONS & keywords.keys()}
+        self.settings = Settings.of(settings, **keywords)
         if isinstance(program, Program):
             program = checked(program)
         self.analysis: Analysis = analyse_texts(Source(program)) if isinstance(program, str) else program
@@ -100,11 +77,10 @@ class KnowledgeBase(Stored):
             raise ProgramError(self.analysis.diagnostics)
         if wrong := check_evaluable(self.program.rules, self.program.queries):
             raise ProgramError(wrong)
-        self.limits = limits or Limits()
+        self.limits = self.settings.limits
         self._lock = threading.RLock()  # a change excludes readers: they see what was before it or what is after it
         self._subscribers: dict[str, list[Callable[[Result, Result], None]]] = {}
-        options = BackendOptions(Path(base), strict, on_error == "discard", updates, frozenset(without), strategy)
-        self._backend = _backend(engine, self.analysis, options, engine_options)
+        self._backend = _backend(engine, self.analysis, self.settings, Path(base), spark_options)
         self._backend.listener = self._tell
         self._backend.new_check = lambda: self._checker(lambda facts: None)
         self._state(self.program)
@@ -370,7 +346,7 @@ class KnowledgeBase(Stored):
         """
         with self._lock:
             if not self._backend.is_materialised:
-                self._backend.materialise(self._checker(watch), finished, at_round)
+                self._backend.materialise(self._checker(watch), finished, self._round_checker(at_round))
             return self._backend.report
 
     def _checker(self, watch: Callable[[int], None]) -> Callable[[int], None]:
@@ -385,6 +361,16 @@ class KnowledgeBase(Stored):
             watch(facts)
 
         return check
+
+    def _round_checker(self, watch: Callable[[int], None]) -> Callable[[int], None]:
+        most = self.limits.rounds
+
+        def at_round(number: int) -> None:
+            if most is not None and number > most:
+                raise _limit(f"deriving is not finished after {most:,} rounds")
+            watch(number)
+
+        return at_round
 
     def predicates(self) -> list[str]:
         """The names of all predicates that the program or its facts mention, sorted.
@@ -540,16 +526,19 @@ class KnowledgeBase(Stored):
         return f"<KnowledgeBase: {len(self.program.rules)} rules, {len(self.predicates())} predicates>"
 
 
-def _backend(engine: Any, analysis: Analysis, options: BackendOptions, engine_options: dict[str, Any]) -> Backend:
+_SPARK_OPTIONS = {"master", "conf", "workspace", "spark_settings"}
+
+
+def _backend(engine: Any, analysis: Analysis, settings: Settings, base: Path, spark_options: dict[str, Any]) -> Backend:
     if engine == "embedded":
-        if engine_options:
-            raise TypeError(f"the embedded engine has no option '{next(iter(engine_options))}'")
-        return EmbeddedBackend(analysis.graph, options)
+        if spark_options:
+            raise TypeError(f"the embedded engine has no option '{next(iter(spark_options))}'")
+        return EmbeddedBackend(analysis.graph, settings, base)
     if engine == "spark" or not isinstance(engine, str):
         from corollary.backends.spark import SparkBackend
 
         session = None if isinstance(engine, str) else engine
-        return SparkBackend(analysis.graph, options, session, **engine_options)
+        return SparkBackend(analysis.graph, settings, base, session, **spark_options)
     raise ValueError(f"there is no engine '{engine}'; there are 'embedded' and 'spark'")
 
 

@@ -39,7 +39,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("strategy", ["closure", "rounds", "single-task"])
 def test_a_full_disk_while_rules_run(spark: SparkSession, small_disk: Path, strategy: str) -> None:
     settings = SparkSettings(partitions=2, strategy=strategy)
-    with KnowledgeBase(PATHS, engine=spark, workspace=str(small_disk), settings=settings) as kb:
+    with KnowledgeBase(PATHS, engine=spark, workspace=str(small_disk), spark_settings=settings) as kb:
         kb.insert("edge", random_graph(1_500, 4_500))
         with pytest.raises(ProgramError, match=r"E412.*derive: .*\{r2\}: No space left on device") as caught:
             kb.materialise()
@@ -101,7 +101,7 @@ def test_a_table_of_which_a_part_did_not_arrive(
     """Where the executor came too late to be asked."""
     monkeypatch.setattr(workspaces, "machines_without", lambda spark, directory: [])
     settings = SparkSettings(partitions=4)
-    with KnowledgeBase(PATHS, engine=spark, workspace=str(separate), settings=settings) as kb:
+    with KnowledgeBase(PATHS, engine=spark, workspace=str(separate), spark_settings=settings) as kb:
         with pytest.raises(ProgramError, match=r"E410.*do not share.* rows were written, and [\d,]+ arrived"):
             kb.insert("edge", random_graph(10_000, 60_000))
         assert kb.count("edge") == 0

@@ -62,7 +62,7 @@ class Case:
 
     def __init__(self, spark: SparkSession, program: str, facts: dict[str, object], **settings: object) -> None:
         chosen = SparkSettings(**{"partitions": 2, **settings})  # type: ignore[arg-type]
-        self.spark = KnowledgeBase(program, engine=spark, settings=chosen)
+        self.spark = KnowledgeBase(program, engine=spark, spark_settings=chosen)
         self.embedded = KnowledgeBase(program, updates=False)
         for predicate, rows in facts.items():
             self.spark.insert(predicate, rows)

@@ -21,6 +21,7 @@ from corollary.engines.spark.workspace import choose_directory
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program, read_source
 from corollary.reference import evaluate
+from corollary.settings import Settings
 from corollary.sources.write import write_result
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "diagnostics"
@@ -147,6 +148,10 @@ def apply_what_is_no_change_file() -> None:
     KnowledgeBase.from_file(PROGRAM).apply(PROGRAM)
 
 
+def read_settings() -> None:
+    Settings.read("settings.toml")
+
+
 def publish_to_a_file() -> None:
     KnowledgeBase.from_file(PROGRAM).publish(PROGRAM)
 
@@ -182,6 +187,7 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E410": use_a_cluster_without_a_directory,
     "E411": use_a_cluster_where_nobody_is,
     "E412": read_less_than_was_written,
+    "E413": read_settings,
     "E430": open_what_is_no_store,
     "E431": create_where_something_is,
     "E432": open_a_damaged_store,

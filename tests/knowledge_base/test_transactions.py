@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from corollary import KnowledgeBase, ProgramError
-from corollary.knowledge_base import Limits
+from corollary.settings import Limits
 from corollary.transactions import Change
 
 PATHS = """

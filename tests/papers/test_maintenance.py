@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from corollary import KnowledgeBase
-from corollary.backends.backend import STRATEGIES
 from corollary.language import parse_program
 from corollary.reference import evaluate
+from corollary.settings import STRATEGIES
 from corollary.transactions import Change
 from tests.papers.texts import FIGURE_1, RULE_8, RULE_SET_2
 

@@ -174,9 +174,26 @@ def test_a_newer_format_is_refused(place: Path) -> None:
 def test_facts_that_were_derived_in_another_way_are_derived_anew(place: Path) -> None:
     found = KnowledgeBase.open(place, strategy="dred-counting")
     assert found.count("path") == 16
-    assert found.history()[-1].cause == "derived anew"
+    assert found.version == KnowledgeBase.open(place).version == 3  # whoever reads writes nothing
     found.delete("edge", [(2, 3)])
+    assert [info.cause for info in found.history()[-2:]] == ["derived anew", "facts"]
     assert KnowledgeBase.open(place).count("path") == 7
+    assert not KnowledgeBase.verify(place)
+
+
+def test_rules_change_first_where_facts_were_derived_anew(place: Path) -> None:
+    found = KnowledgeBase.open(place, strategy="dred-counting")
+    found.add_rules("extra: back(Y, X) :- path(X, Y).")
+    assert KnowledgeBase.open(place, version=4).predicates() == KnowledgeBase.open(place, version=3).predicates()
+    assert KnowledgeBase.open(place).count("back") == 16
+    assert not KnowledgeBase.verify(place)
+
+
+def test_who_derived_anew_and_comes_too_late_changes_nothing(place: Path) -> None:
+    late = KnowledgeBase.open(place, strategy="dred-counting")
+    KnowledgeBase.open(place).insert("edge", [(90, 91)])
+    assert code_of(lambda: late.insert("edge", [(80, 81)])) == "E433"
+    assert (late.version, late.count("edge")) == (3, 6)
 
 
 # -- places ------------------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
-from corollary.backends.backend import STRATEGIES
 from corollary.program import Constant
+from corollary.settings import STRATEGIES
 from corollary.store import store as store_module
 from corollary.store import tables as tables_module
 from tests.engines.embedded.scenarios import apply, expected, minus, visible

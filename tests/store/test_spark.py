@@ -75,7 +75,7 @@ def test_the_engines_take_turns(first: str, spark: SparkSession, tmp_path: Path)
 def test_many_changes_are_written_by_executors(spark: SparkSession, tmp_path: Path) -> None:
     place = tmp_path / "kb"
     few = SparkSettings(change_rows=10)
-    kb = KnowledgeBase.create(place, "path(X, Y) :- edge(X, Y).", engine=spark, settings=few)
+    kb = KnowledgeBase.create(place, "path(X, Y) :- edge(X, Y).", engine=spark, spark_settings=few)
     kb.insert("edge", [(number, f"node {number}") for number in range(1000)])
     assert list((place / "versions").glob("changes-*.parquet"))
     found = KnowledgeBase.open(place)

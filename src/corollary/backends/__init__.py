@@ -1,5 +1,5 @@
 """What a knowledge base talks to: one object that loads facts, derives and answers, on one engine or another."""
 
-from corollary.backends.backend import Backend, BackendOptions
+from corollary.backends.backend import Backend
 
-__all__ = ["Backend", "BackendOptions"]
+__all__ = ["Backend"]

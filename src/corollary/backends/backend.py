@@ -28,21 +28,6 @@ class Difference:
     report: MaintenanceReport
 
 
-STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "recompute")
-
-
-@dataclass(frozen=True)
-class BackendOptions:
-    """What a user chose; `updates` is False where the run promises that nothing will change."""
-
-    base: Path
-    strict: bool
-    discards_errors: bool
-    updates: bool
-    without: frozenset[str]
-    strategy: str = "auto"
-
-
 class Backend(Protocol):
     """Holds the facts of a knowledge base. Its rules are given to it; names of predicates are full names here."""
 

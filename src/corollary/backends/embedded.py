@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import HyperNode, RuleGraph
-from corollary.backends.backend import BackendOptions, Difference
+from corollary.backends.backend import Difference
 from corollary.program import Facts, InputDeclaration, Query
+from corollary.settings import Settings
 from corollary.sources.loading import Loader
 from corollary.sources.options import option_error
 
@@ -33,16 +35,12 @@ class Encoded:
 class EmbeddedBackend(Loader):
     """Loads like any loader, into an engine of its own."""
 
-    def __init__(self, graph: RuleGraph, options: BackendOptions) -> None:
-        super().__init__(lambda: self.engine, base=options.base, strict=options.strict)
+    def __init__(self, graph: RuleGraph, settings: Settings, base: Path) -> None:
+        super().__init__(lambda: self.engine, base=base, strict=settings.strict)
         self._graph = graph
-        self._options = options
+        self.settings = settings
         self.listener: Callable[[Difference], object] = lambda difference: None
         self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
-
-    @property
-    def options(self) -> BackendOptions:
-        return self._options
 
     @property
     def stages(self) -> dict[str, float]:
@@ -52,13 +50,13 @@ class EmbeddedBackend(Loader):
     def engine(self) -> EmbeddedEngine:
         from corollary.engines.embedded.engine import EmbeddedEngine
 
-        options = self._options
+        settings = self.settings
         engine = EmbeddedEngine(
             self._graph,
-            without=options.without,
-            discards_errors=options.discards_errors,
-            updates=options.updates,
-            strategy=options.strategy,
+            without=settings.without,
+            discards_errors=settings.discards_errors,
+            updates=settings.updates,
+            strategy=settings.strategy,
         )
         engine.listener = lambda outcome: self.listener(self._difference(outcome))
         engine.new_check = lambda: self.new_check()

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import HyperNode, RuleGraph
-from corollary.backends.backend import BackendOptions, Difference
+from corollary.backends.backend import Difference
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program import Facts, InputDeclaration, Query
+from corollary.settings import Settings
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
 
@@ -43,20 +44,22 @@ class SparkBackend:
     def __init__(
         self,
         graph: RuleGraph,
-        options: BackendOptions,
+        settings: Settings,
+        base: Path,
         session: SparkSession | None = None,
         *,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
         workspace: str | None = None,
-        settings: SparkSettings | None = None,
+        spark_settings: SparkSettings | None = None,
     ) -> None:
         self._graph = graph
-        self._options = options
+        self.settings = settings
+        self._base = base
         self._session = session
         self._overrides = {**(conf or {}), **({"spark.master": master} if master else {})}
         self._workspace = workspace
-        self._settings = settings
+        self._spark_settings = spark_settings
         self._start_seconds = 0.0
         self._known_maintainer: tuple[RunReport, SparkMaintainer] | None = None
         self.arities: dict[str, int] = {}
@@ -66,10 +69,8 @@ class SparkBackend:
         self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
         self.committing: Callable[[Transaction], None] | None = None
         """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
-
-    @property
-    def options(self) -> BackendOptions:
-        return self._options
+        self.preparing: Callable[[], None] | None = None
+        """Called once, before the first change; when it raises, nothing changes, and the next change calls it again."""
 
     # -- starting ----------------------------------------------------------------------------------------------------
 
@@ -82,7 +83,7 @@ class SparkBackend:
         from corollary.engines.spark.terms.universe import SparkUniverse
         from corollary.engines.spark.workspace import Workspace
 
-        settings = self._settings or SparkSettings()
+        settings = self._spark_settings or SparkSettings()
         if self._workspace is not None:
             settings = replace(settings, workspace=self._workspace)
         started = time.monotonic()
@@ -103,17 +104,16 @@ class SparkBackend:
     def engine(self) -> SparkEngine:
         from corollary.engines.spark.engine import SparkEngine
 
-        options = self._options
         return SparkEngine(
             self._graph, self.context, self.store,
-            discards_errors=options.discards_errors, follows_changes=options.updates,
+            discards_errors=self.settings.discards_errors, follows_changes=self.settings.updates,
         )  # fmt: skip
 
     @cached_property
     def _ingest(self) -> Ingest:
         from corollary.engines.spark.ingest import Ingest
 
-        ingest = Ingest(self.context, self.engine.store, base=self._options.base, strict=self._options.strict)
+        ingest = Ingest(self.context, self.engine.store, base=self._base, strict=self.settings.strict)
         ingest.arities, ingest.defined, ingest.rejects = self.arities, self.defined, self.rejects
         return ingest
 
@@ -171,9 +171,7 @@ class SparkBackend:
         from corollary.engines.spark.ingest import Ingest
         from corollary.engines.spark.relations import FrameStore
 
-        staged = Ingest(
-            self.context, FrameStore(self.context.spark), base=self._options.base, strict=self._options.strict
-        )
+        staged = Ingest(self.context, FrameStore(self.context.spark), base=self._base, strict=self.settings.strict)
         staged.arities, staged.defined = dict(self.arities), set(self.defined)
         return staged
 
@@ -198,7 +196,7 @@ class SparkBackend:
             self.engine.replace_rules(graph)
 
     def strategy(self, node: HyperNode) -> str:
-        return self._maintainer.strategy(node) if self._options.updates else "recompute"
+        return self._maintainer.strategy(node) if self.settings.updates else "recompute"
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
@@ -211,7 +209,7 @@ class SparkBackend:
         if self._known_maintainer is None or self._known_maintainer[0] is not engine.report:
             made = SparkMaintainer(
                 self.context, self.store, self._graph, engine.run_all, engine.know_constants,
-                strategy=self._options.strategy, discards_errors=self._options.discards_errors,
+                strategy=self.settings.strategy, discards_errors=self.settings.discards_errors,
             )  # fmt: skip
             self._known_maintainer = (engine.report, made)
         return self._known_maintainer[1]
@@ -235,8 +233,9 @@ class SparkBackend:
     def _changed(self, deletes: Stated, inserts: Stated, graph: RuleGraph | None) -> Difference:
         from corollary.engines.spark.maintenance.anew import change_anew
 
+        self.prepare()
         engine, wanted, check = self.engine, graph or self._graph, self.new_check()
-        if self._options.updates:
+        if self.settings.updates:
             maintainer = self._maintainer
             maintainer.committing = self.committing
             outcome = engine.change(lambda: maintainer.apply(deletes, inserts, graph, check), wanted, check)
@@ -244,6 +243,12 @@ class SparkBackend:
             outcome = change_anew(engine, self.store, (deletes, inserts), (self._graph, wanted), check)
         self._graph = wanted
         return self._difference(outcome)
+
+    def prepare(self) -> None:
+        """A change is about to come."""
+        if self.preparing is not None:
+            self.preparing()
+            self.preparing = None
 
     def _difference(self, outcome: Outcome) -> Difference:
         from corollary.transactions import MaintenanceReport
@@ -293,7 +298,7 @@ class SparkBackend:
         return create_view(self.context, frame, predicate)
 
     def owners(self, predicate: str) -> dict[str, int]:
-        if not self._options.updates:
+        if not self.settings.updates:
             raise ValueError("who supports a fact is known where updates are expected only")
         if predicate not in self.store.arities:
             return {}

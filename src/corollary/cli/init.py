@@ -11,13 +11,15 @@ from corollary.cli.options import (
     Programs,
     Rdf,
     RejectsFile,
+    SetOptions,
+    SettingsFile,
     Strict,
+    chosen_settings,
     open_knowledge_base,
 )
 from corollary.cli.output import plural, read_sources, terminal_for_errors
 from corollary.cli.run import derive
 from corollary.cli.stores import StorePath
-from corollary.knowledge_base import Limits
 
 
 def init(
@@ -30,6 +32,8 @@ def init(
     limit_facts: LimitFacts = None,
     strict: Strict = False,
     rejects: RejectsFile = None,
+    settings: SettingsFile = None,
+    set_: SetOptions = None,
 ) -> None:
     """Make a knowledge base in a new directory: rules, facts, and everything that follows from them.
 
@@ -37,7 +41,8 @@ def init(
     Each change is a new version, which is on the disk when the command ends.
     """
     data = Data(facts, facts_header, rdf or (), strict, rejects)
-    kb = open_knowledge_base(read_sources(files), data, Limits(limit_time, limit_facts))
+    chosen = chosen_settings(settings, set_, limit_time=limit_time, limit_facts=limit_facts)
+    kb = open_knowledge_base(read_sources(files), data, chosen)
     derive(kb)
     kb.save(path)
     total = sum(kb.count(name) for name in kb.predicates())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,8 @@ import typer
 from corollary.cli.output import plural, print_diagnostics, terminal_for_errors
 from corollary.cli.progress import announce_compiling
 from corollary.diagnostics import Source, did_you_mean
-from corollary.knowledge_base import KnowledgeBase, Limits
+from corollary.knowledge_base import KnowledgeBase
+from corollary.settings import Settings, settings_from_texts
 
 Programs = Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")]
 Facts = Annotated[
@@ -38,6 +39,13 @@ LimitTime = Annotated[
 ]
 LimitFacts = Annotated[
     int | None, typer.Option("--limit-facts", metavar="N", help="Stop at more than that many facts.")
+]
+SettingsFile = Annotated[
+    Path | None, typer.Option("--settings", metavar="FILE", help="Settings as TOML; docs/settings.md lists them.")
+]
+SetOptions = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting, such as limits.rounds=100; may be repeated."),
 ]
 
 
@@ -87,13 +95,40 @@ class Data:
     rejects: Path | None = None
 
 
+def chosen_settings(
+    file: Path | None,
+    texts: list[str] | None,
+    *,
+    limit_time: float | None = None,
+    limit_facts: int | None = None,
+    **given: Any,
+) -> Settings:
+    """The settings of a file, then those of `--set`, then those that have an option of their own."""
+    settings = Settings.read(file) if file is not None else Settings()
+    limits = {"seconds": limit_time, "facts": limit_facts}
+    try:
+        written = settings_from_texts(texts or ())
+        written["limits"] = {
+            **asdict(settings.limits),
+            **written.get("limits", {}),
+            **{name: limit for name, limit in limits.items() if limit is not None},
+        }
+        return Settings.of(
+            settings, **{**written, **{name: value for name, value in given.items() if value is not None}}
+        )
+    except (TypeError, ValueError) as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from None
+
+
 def open_knowledge_base(
-    sources: Sequence[Source], data: Data, limits: Limits | None = None, **options: Any
+    sources: Sequence[Source], data: Data, settings: Settings | None = None, **options: Any
 ) -> KnowledgeBase:
     """The knowledge base of these programs with their data; tells what is doubtful, and how many rows were left out."""
     if data.facts is not None or data.rdf or any("(" in source.text for source in sources):
         announce_compiling()
-    kb = KnowledgeBase.from_sources(sources, strict=data.strict, limits=limits, **options)
+    settings = settings or Settings()
+    settings = Settings.of(settings, strict=data.strict or settings.strict)
+    kb = KnowledgeBase.from_sources(sources, settings=settings, **options)
     if data.facts is not None:
         kb.load_facts(data.facts, header=data.facts_header)
     for path in data.rdf:

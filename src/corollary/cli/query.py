@@ -16,13 +16,16 @@ from corollary.cli.options import (
     LimitTime,
     Rdf,
     RejectsFile,
+    SetOptions,
+    SettingsFile,
     Strict,
+    chosen_settings,
     open_knowledge_base,
 )
 from corollary.cli.output import print_diagnostics, read_sources
 from corollary.cli.run import derive
 from corollary.cli.stores import VersionOption, open_store
-from corollary.knowledge_base import KnowledgeBase, Limits
+from corollary.knowledge_base import KnowledgeBase
 
 
 def query(
@@ -42,13 +45,16 @@ def query(
     strict: Strict = False,
     rejects: RejectsFile = None,
     version: VersionOption = None,
+    settings: SettingsFile = None,
+    set_: SetOptions = None,
 ) -> None:
     """Answer one query about a program and its data, or about a knowledge base that `corollary init` has made."""
     data = Data(facts, facts_header, rdf or (), strict, rejects)
     if file.is_dir():
         kb = _stored(file, version, data)
     else:
-        kb = open_knowledge_base(read_sources([file]), data, Limits(limit_time, limit_facts), updates=False)
+        chosen = chosen_settings(settings, set_, limit_time=limit_time, limit_facts=limit_facts, updates=False)
+        kb = open_knowledge_base(read_sources([file]), data, chosen)
     asked = kb.parse_query(text)
     print_diagnostics(kb.unknown_predicates(asked))
     derive(kb)

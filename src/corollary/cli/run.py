@@ -22,16 +22,19 @@ from corollary.cli.options import (
     Programs,
     Rdf,
     RejectsFile,
+    SetOptions,
+    SettingsFile,
     Strict,
     WorkspaceDirectory,
     checked_optimisations,
+    chosen_settings,
     engine_options,
     open_knowledge_base,
 )
 from corollary.cli.output import print_diagnostics, read_sources, terminal, terminal_for_errors
 from corollary.cli.publish import OutFormat, publish
 from corollary.cli.statistics import Stopwatch, print_counts, print_stages, write_statistics
-from corollary.knowledge_base import KnowledgeBase, Limits
+from corollary.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.report import RunReport
@@ -70,8 +73,11 @@ def run(
         typer.Option("--explain", help="Show how each rule was evaluated; --explain=sql shows the rules as SQL views."),
     ] = None,
     on_error: Annotated[
-        OnError, typer.Option("--on-error", help="What arithmetic without a value does: discard the instance, or stop.")
-    ] = OnError.DISCARD,
+        OnError | None,
+        typer.Option(
+            "--on-error", help="What arithmetic without a value does: discard the instance (default), or stop."
+        ),
+    ] = None,
     engine: Annotated[EngineName, typer.Option("--engine", help="What runs the rules.")] = EngineName.EMBEDDED,
     master: Master = None,
     conf: Conf = None,
@@ -79,6 +85,8 @@ def run(
     without: Annotated[
         list[str] | None, typer.Option("--without", metavar="NAME", help="Leave an optimisation out; may be repeated.")
     ] = None,
+    settings: SettingsFile = None,
+    set_: SetOptions = None,
 ) -> None:
     """Derive every consequence of a program and print the answers to its queries.
 
@@ -90,11 +98,16 @@ def run(
         kb = open_knowledge_base(
             read_sources(files),
             Data(facts, facts_header, rdf or (), strict, rejects),
-            Limits(limit_time, limit_facts),
+            chosen_settings(
+                settings,
+                set_,
+                limit_time=limit_time,
+                limit_facts=limit_facts,
+                on_error=on_error.value if on_error is not None else None,
+                updates=False,
+                without=checked_optimisations(without) if without else None,
+            ),
             engine=engine.value,
-            on_error=on_error.value,
-            updates=False,
-            without=checked_optimisations(without or []),
             **engine_options(engine, master, conf or [], workspace),
         )
         queries = asked_queries(kb, query or []) or list(kb.queries)

@@ -13,10 +13,21 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corollary.cli.options import Data, Facts, FactsHeader, Programs, Rdf, Strict, open_knowledge_base
+from corollary.cli.options import (
+    Data,
+    Facts,
+    FactsHeader,
+    Programs,
+    Rdf,
+    SetOptions,
+    SettingsFile,
+    Strict,
+    chosen_settings,
+    open_knowledge_base,
+)
 from corollary.cli.output import plural, read_sources, terminal_for_errors
 from corollary.cli.run import derive
-from corollary.knowledge_base import KnowledgeBase, Limits
+from corollary.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
     from corollary.streams import Stream, StreamResult
@@ -70,12 +81,15 @@ def stream(
     stats: Annotated[
         Path | None, typer.Option("--stats", metavar="FILE", help="Write rule applications, marks and times as JSON.")
     ] = None,
+    settings: SettingsFile = None,
+    set_: SetOptions = None,
 ) -> None:
     """Keep the consequences of a program exact under a stream of updates.
 
     Exits with 0; with 1 for a mistake in the program, 2 for one in the command, 3 for bad data, 130 when interrupted.
     """
-    kb = open_knowledge_base(read_sources(files), Data(facts, facts_header, rdf or (), strict, None), Limits())
+    data = Data(facts, facts_header, rdf or (), strict, None)
+    kb = open_knowledge_base(read_sources(files), data, chosen_settings(settings, set_))
     derive(kb)
     source = sys.stdin if updates == "-" else updates
     options: dict[str, Any] = {"strategy": strategy.value, "policy": policy.value, "largest": largest}

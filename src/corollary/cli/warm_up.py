@@ -6,8 +6,8 @@ compiled by the types of their arguments.
 
 from __future__ import annotations
 
-from corollary.backends.backend import STRATEGIES
 from corollary.knowledge_base import KnowledgeBase
+from corollary.settings import STRATEGIES
 from corollary.transactions import Change
 
 _CLOSURES = """\

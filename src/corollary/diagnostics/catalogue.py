@@ -88,6 +88,7 @@ MISSING_PACKAGE = _kind("E409", "a format that needs a package which is not inst
 UNUSABLE_WORKSPACE = _kind("E410", "a directory for Spark's tables and checkpoints that cannot be used")
 SPARK_UNAVAILABLE = _kind("E411", "Spark, or a cluster of it, that does not start")
 FAILED_STAGE = _kind("E412", "a stage on Spark that failed")
+BAD_SETTINGS = _kind("E413", "settings that cannot be read")
 
 # Knowledge bases in a directory
 NO_STORE = _kind("E430", "a directory that holds no knowledge base")
@@ -108,6 +109,13 @@ ABSENT_FACT = _kind("E452", "an update that deletes a fact which is not there")
 UPDATE_TOO_LARGE = _kind("E453", "an update with more facts than the limit")
 UNREADABLE_STREAM = _kind("E454", "a stream of updates that cannot be read on")
 NOT_STREAMED = _kind("E455", "a knowledge base that cannot follow a stream")
+
+# Locations
+MISPLACED_LOCATION = _kind("E470", "a location mark that does not stand before an argument of an atom")
+SECOND_LOCATION = _kind("E471", "an atom with two locations")
+
+# Semantics
+TERM_TOO_LARGE = _kind("E490", "a term that grows beyond the limit on depth or size")
 
 # Doubts
 EMPTY_PROGRAM = _kind("W101", "a program without a single clause")

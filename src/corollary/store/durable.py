@@ -94,6 +94,7 @@ class Durable:
 
     def compact(self) -> None:
         """All facts anew, without changes beside them: the next version, which says the same."""
+        self.backend.engine.prepare()
         write_anew(self.backend, self._analysis(), self.store, self.terms, "compacted", is_anew=False)
         self.backend.engine.forget_carried()
         self._carried = []
@@ -133,12 +134,9 @@ def meaning_of_backend(
 
 def settings_of(backend: EmbeddedBackend, analysis: Analysis) -> dict[str, Any]:
     """How facts are derived, and digests of who owns them: facts that others derived are of no use."""
-    options = backend.options
     steps = backend.engine.steps(analysis.graph)
     return {
-        "strategy": options.strategy,
-        "on_error": "discard" if options.discards_errors else "stop",
-        "without": sorted(options.without),
+        **backend.settings.stored(),
         OWNERS: owners_digest(analysis.graph, steps, counts_recursion=backend.engine.form_of_support[0]),
         AUXILIARY: _digest(sorted(repr(step) for step in steps if is_auxiliary(step.owner))),
     }
@@ -255,12 +253,15 @@ def _other_auxiliary(store: Store, engine: EmbeddedEngine, terms: StoredTerms) -
 def _derived_anew(
     backend: EmbeddedBackend, analysis: Callable[[], Analysis], store: Store, terms: StoredTerms
 ) -> Durable:
-    """The rules are followed in another way now, so what was derived has other owners: only explicit facts count."""
+    """The rules are followed in another way now, so what was derived has other owners: only explicit facts count.
+
+    Whoever only reads writes nothing: others may be writing. What was derived becomes a version with the first change.
+    """
     engine = backend.engine
     for name, relation in load_relations(store, terms, {EXPLICIT: EXPLICIT}).relations.items():
         backend.defined.add(name)
         engine.insert(name, facts_of(relation))
     engine.materialise(check=backend.new_check())
-    if store.version == store.versions.latest():
-        write_anew(backend, analysis(), store, terms, "derived anew")
+    opened = analysis()  # within a transaction `analysis` tells of the program after it
+    engine.preparing = lambda: write_anew(backend, opened, store, terms, "derived anew")
     return Durable(backend, analysis, store, terms)

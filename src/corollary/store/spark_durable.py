@@ -73,6 +73,7 @@ class SparkDurable:
         return pa.concat_tables(tables), files
 
     def compact(self) -> None:
+        self.backend.prepare()
         write_anew(self.backend, self._analysis(), self.store, "compacted", is_anew=False)
 
 
@@ -85,11 +86,8 @@ def meaning_of(backend: SparkBackend, analysis: Analysis, predicates: dict[str, 
 
 
 def settings_of(backend: SparkBackend, graph: RuleGraph) -> dict[str, Any]:
-    options = backend.options
     return {
-        "strategy": options.strategy,
-        "on_error": "discard" if options.discards_errors else "stop",
-        "without": sorted(options.without),
+        **backend.settings.stored(),
         OWNERS: owners_digest(graph, steps_in_order(graph), counts_recursion=False),
         AUXILIARY: "none",
     }
@@ -145,6 +143,6 @@ def restore(backend: SparkBackend, analysis: Callable[[], Analysis], store: Stor
     else:  # the rules are followed in another way now: only explicit facts count
         engine.forget()
         engine.materialise(check=backend.new_check())
-        if store.version == store.versions.latest():
-            write_anew(backend, analysis(), store, "derived anew")
+        opened = analysis()  # within a transaction `analysis` tells of the program after it
+        backend.preparing = lambda: write_anew(backend, opened, store, "derived anew")
     return SparkDurable(backend, analysis, store)

@@ -16,6 +16,7 @@ from corollary.analysis import Analysis
 from corollary.backends import Backend
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.settings import SETTINGS
 from corollary.transactions import Change
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Stored:
         from corollary.store.store import Store
 
         store = Store.open(Path(path), version)
-        known = {name: store.meaning.settings[name] for name in ("strategy", "on_error", "without")}
+        known = {name: value for name, value in store.meaning.settings.items() if name in SETTINGS}
         analysis = analysis_of(store.meaning.program)
         return store, cls(analysis, engine=engine, **{**known, **options})  # type: ignore[call-arg]
 
@@ -258,7 +259,7 @@ class Stored:
         from corollary.backends.spark import SparkBackend
 
         assert isinstance(self._backend, SparkBackend)
-        if not self._backend.options.updates:
+        if not self._backend.settings.updates:
             message, hint = "a store on Spark keeps who supports each fact", "leave out updates=False"
             raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
         return self._backend

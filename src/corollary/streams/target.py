@@ -53,7 +53,7 @@ class Target:
             raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
         if not isinstance(backend, EmbeddedBackend):
             raise _not_streamed("streams are followed by the embedded engine", 'KnowledgeBase(…, engine="embedded")')
-        if not backend.options.updates:
+        if not backend.settings.updates:
             raise _not_streamed("this knowledge base promised that nothing would change", "updates=True is the default")
         self.kb = kb
         self._backend = backend

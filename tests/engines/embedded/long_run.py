@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from corollary.backends.backend import STRATEGIES
 from corollary.engines.embedded.maintenance import rule_changes, strategies
+from corollary.settings import STRATEGIES
 from tests.engines.embedded.scenarios import follow
 from tests.generator import EVERYTHING, INTEGERS, POSITIVE, PURE, Profile, Scenario, scenarios
 

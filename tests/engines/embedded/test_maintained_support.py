@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
-from corollary.backends.backend import STRATEGIES
 from corollary.program import Program
 from corollary.reference import evaluate
 from corollary.reference.evaluator import Relations, head_facts, solutions
+from corollary.settings import STRATEGIES
 from tests.engines.embedded.scenarios import Support, apply, owner_name, support
 from tests.engines.embedded.test_support import is_counted_by_bindings
 from tests.generator import EVERYTHING, PURE, Scenario, programs, scenarios

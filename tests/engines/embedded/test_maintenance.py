@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.backends.backend import STRATEGIES
+from corollary.settings import STRATEGIES
 from tests.engines.embedded import long_run
 from tests.engines.embedded.scenarios import follow
 from tests.generator import EVERYTHING, INTEGERS, POSITIVE, PURE, Scenario, scenarios

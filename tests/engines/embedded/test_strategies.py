@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from corollary import KnowledgeBase
-from corollary.backends.backend import STRATEGIES
 from corollary.engines.embedded.maintenance.outcome import FactChange
 from corollary.engines.embedded.maintenance.strategies import STRATEGIES as ENGINE_STRATEGIES
+from corollary.settings import STRATEGIES
 from corollary.transactions import Change, MaintenanceReport
 from tests.engines.embedded.scenarios import engine_of, support, visible
 

@@ -37,7 +37,7 @@ def make(spark: SparkSession) -> Iterator[Make]:
     made: list[KnowledgeBase] = []
 
     def new(program: str, **options: object) -> KnowledgeBase:
-        made.append(KnowledgeBase(program, engine=spark, settings=SparkSettings(partitions=2), **options))
+        made.append(KnowledgeBase(program, engine=spark, spark_settings=SparkSettings(partitions=2), **options))
         return made[-1]
 
     yield new

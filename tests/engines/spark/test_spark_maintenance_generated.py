@@ -114,4 +114,4 @@ def test_generated_changes_give_the_facts_of_the_oracle(
     spark: SparkSession, strategy: str, count: int, limits: dict[str, int]
 ) -> None:
     chosen = generated(EVERYTHING.but(max_changes=3), count)
-    follow(spark, chosen, strategy=strategy, settings=SparkSettings(partitions=2, **limits))
+    follow(spark, chosen, strategy=strategy, spark_settings=SparkSettings(partitions=2, **limits))

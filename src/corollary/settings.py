@@ -1,0 +1,149 @@
+"""Everything that a user can choose about a knowledge base, in one typed object.
+
+A setting is declared once, here: its name is a keyword of `KnowledgeBase(…)`, a key of a TOML file and a name for `--set`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
+
+STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "recompute")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up: seconds of deriving, visible facts, rounds of one hyper-node. Reaching a limit changes nothing.
+
+    >>> from corollary import KnowledgeBase
+    >>> KnowledgeBase("n(0). n(X + 1) :- n(X).", limits=Limits(facts=1000)).count("n")
+    Traceback (most recent call last):
+    corollary.diagnostics.diagnostic.ProgramError: error[E302]: there are more than 1,000 facts, and deriving is not finished
+    """
+
+    seconds: float | None = None
+    facts: int | None = None
+    rounds: int | None = None
+
+
+_NO_LIMITS = Limits()
+
+
+def _setting(default: Any, says: str, choices: tuple[str, ...] = (), *, stored: bool = False) -> Any:
+    """`stored` settings belong to what was derived: a knowledge base that is opened has those it was saved with."""
+    return field(default=default, metadata={"says": says, "choices": choices, "stored": stored})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings, with their defaults.
+
+    >>> Settings.of(strategy="dred", limits={"facts": 1000}).limits
+    Limits(seconds=None, facts=1000, rounds=None)
+    >>> Settings.of(stratgy="dred")
+    Traceback (most recent call last):
+    ValueError: there is no setting 'stratgy': did you mean 'strategy'?
+    """
+
+    strict: bool = _setting(False, "a row of a file that does not fit is an error, and not left out")
+    on_error: str = _setting(
+        "discard", "what a rule instance does whose arithmetic has no value", ("discard", "stop"), stored=True
+    )
+    updates: bool = _setting(True, "facts and rules will change; without, deriving is faster and a change derives anew")
+    without: frozenset[str] = _setting(frozenset(), "optimisations to leave out", stored=True)
+    strategy: str = _setting("auto", "how recursive rules follow changes", STRATEGIES, stored=True)
+    limits: Limits = _setting(  # noqa: RUF009  (it is immutable)
+        _NO_LIMITS, "when to give up deriving: seconds, facts, rounds"
+    )
+
+    @classmethod
+    def of(cls, settings: Settings | None = None, /, **given: Any) -> Settings:
+        """These settings, with the given ones in place of theirs; raises ValueError for a name or a value that is none."""
+        return replace(settings or cls(), **{name: _checked(name, value) for name, value in given.items()})
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], **given: Any) -> Settings:
+        """The settings of a TOML file, with `limits` as a table of its own; those given win."""
+        place = Path(path)
+        try:
+            return cls.of(**{**tomllib.loads(place.read_text(encoding="utf-8")), **given})
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise ProgramError([Diagnostic(catalogue.BAD_SETTINGS, f"settings of '{place}': {reason}")]) from None
+
+    @property
+    def discards_errors(self) -> bool:
+        return self.on_error == "discard"
+
+    def stored(self) -> dict[str, Any]:
+        """What goes into a store, fit for JSON."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata["stored"]}
+        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in values.items()}
+
+
+SETTINGS = {one.name: one for one in fields(Settings)}
+
+
+def setting_from_text(text: str) -> tuple[str, Any]:
+    """A setting as a command has it: `strategy=dred`, `limits.facts=1000`; the value is TOML, or a text without quotes."""
+    name, equals, written = text.partition("=")
+    if not equals:
+        raise ValueError(f"'{text}' is no NAME=VALUE")
+    try:
+        value = tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = written
+    name, dot, part = name.strip().partition(".")
+    return name, {part: value} if dot else value
+
+
+def settings_from_texts(texts: Iterable[str]) -> dict[str, Any]:
+    """Several of them; the parts of one table are put together."""
+    found: dict[str, Any] = {}
+    for name, value in map(setting_from_text, texts):
+        both = isinstance(value, dict) and isinstance(found.get(name), dict)
+        found[name] = {**found[name], **value} if both else value
+    return found
+
+
+def _checked(name: str, value: Any) -> Any:
+    known = SETTINGS.get(name)
+    if known is None:
+        hint = did_you_mean(name, SETTINGS) or f"there are {', '.join(SETTINGS)}"
+        raise ValueError(f"there is no setting '{name}': {hint}")
+    if choices := known.metadata["choices"]:
+        if value not in choices:
+            hint = did_you_mean(str(value), choices) or f"there are {', '.join(choices)}"
+            raise ValueError(f"there is no {name} '{value}': {hint}")
+        return value
+    if name == "limits":
+        return _limits(value)
+    if isinstance(known.default, frozenset):
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ValueError(f"{name} is a list of names, not {value!r}")
+        return frozenset(value)
+    if isinstance(known.default, bool) and not isinstance(value, bool):
+        raise ValueError(f"{name} is true or false, not {value!r}")
+    return value
+
+
+def _limits(value: Any) -> Limits:
+    if value is None or isinstance(value, Limits):
+        return value or Limits()
+    if not isinstance(value, Mapping):
+        raise ValueError(f"limits has a table of its own: seconds, facts, rounds; not {value!r}")
+    known = {one.name for one in fields(Limits)}
+    for part, limit in value.items():
+        if part not in known:
+            raise ValueError(
+                f"there is no limit '{part}': {did_you_mean(part, known) or 'there are ' + ', '.join(known)}"
+            )
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or limit < 0):
+            raise ValueError(f"limits.{part} is a number from 0 on, not {limit!r}")
+    return Limits(**value)
