@@ -55,7 +55,7 @@ def _rounds(outcome: Outcome, spark: SparkSession, rounds: int, known: int) -> l
         if threading.current_thread() is not threading.main_thread():
             asked.append(time.perf_counter())
 
-    kb = KnowledgeBase(PROGRAM, engine=spark, settings=SparkSettings(strategy="rounds"))
+    kb = KnowledgeBase(PROGRAM, engine=spark, spark_settings=SparkSettings(strategy="rounds"))
     try:
         kb.load_facts(_directory(rounds, known))
         report = kb.materialise(watch=watch)

@@ -41,7 +41,7 @@ class Sizes:
 FULL = Sizes(
     name="full",
     runs=3,
-    loop_seconds=600.0,
+    loop_seconds=200.0,
     random_graph=(2130, 6400),
     dag=(10_000, 100_000),
     tree=10_000,

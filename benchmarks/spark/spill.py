@@ -27,7 +27,7 @@ def run(outcome: Outcome, sizes: Sizes, session: Callable[[], SparkSession]) -> 
     spark = session()
     directory = walkers_directory(sizes.walkers, sizes.steps)
     expected = sizes.walkers * (sizes.steps + 1)
-    ours = run_program(PROGRAM, directory, spark, ["at"], settings=SparkSettings(strategy="rounds"))
+    ours = run_program(PROGRAM, directory, spark, ["at"], spark_settings=SparkSettings(strategy="rounds"))
     case = f"{sizes.walkers:,} walkers"
     outcome.check(case, ours.facts, expected)
     memory, disk = _spilled(spark)

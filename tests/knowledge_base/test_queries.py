@@ -240,7 +240,7 @@ def test_a_bad_rule_leaves_the_rules_as_they_were() -> None:
 def test_an_unknown_engine_or_rule_for_errors_is_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="there is no engine 'quantum'"):
         KnowledgeBase(engine="quantum")
-    with pytest.raises(ValueError, match="on_error is 'discard' or 'stop'"):
+    with pytest.raises(ValueError, match="there is no on_error 'explode'"):
         KnowledgeBase(on_error="explode")
 
 

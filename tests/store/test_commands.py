@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,12 @@ def test_a_data_file_is_named_after_its_predicate(place: Path) -> None:
     write(place, edge_csv="8,9\n")
     run = corollary("update", "kb", "--insert", "edge.csv", cwd=place)
     assert run.stdout == "+ edge(8, 9)\n+ path(8, 9)\n"
+
+
+def test_an_update_explains_how_it_was_followed(place: Path) -> None:
+    run = corollary("update", "kb", "--insert", "more.dl", "--explain", cwd=place)
+    assert re.search(r"(?m)^\{r1\}  counting: \+0 -0 facts, .* ms$", run.stdout)
+    assert re.search(r"(?m)^\{r2\}  right-linear: \+7 -0 facts", run.stdout)
 
 
 def test_the_log_tells_when_and_why(place: Path) -> None:

@@ -95,10 +95,17 @@ def main() -> None:
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
     try:
-        app(["--explain=plans" if argument == "--explain" else argument for argument in sys.argv[1:]])
+        app(_with_kinds(sys.argv[1:]))
     except Exception as error:
         if os.environ.get("COROLLARY_DEBUG"):
             raise
         typer.echo(f"internal error: {type(error).__name__}: {error}", err=True)
         typer.echo("This is a mistake in Corollary, not in your program. COROLLARY_DEBUG=1 shows where.", err=True)
         sys.exit(ExitCode.INTERNAL)
+
+
+def _with_kinds(arguments: list[str]) -> list[str]:
+    """`run --explain` alone means the plans; typer knows options with a value and options without, and none with both."""
+    if arguments[:1] != ["run"]:
+        return arguments
+    return ["--explain=plans" if argument == "--explain" else argument for argument in arguments]

@@ -22,9 +22,9 @@ StorePath = Annotated[Path, typer.Argument(metavar="PATH", help="The directory o
 VersionOption = Annotated[int | None, typer.Option("--version", metavar="N", help="As it was in this version.")]
 
 
-def open_store(path: Path, version: int | None = None) -> KnowledgeBase:
+def open_store(path: Path, version: int | None = None, engine: str = "embedded") -> KnowledgeBase:
     announce_compiling()
-    return KnowledgeBase.open(path, version=version)
+    return KnowledgeBase.open(path, version=version, engine=engine)
 
 
 def read_facts(kb: KnowledgeBase, files: Sequence[Path]) -> dict[str, Any]:

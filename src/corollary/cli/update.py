@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from corollary.cli.changes import difference_lines
+from corollary.cli.options import EngineName
 from corollary.cli.output import read_sources, terminal
 from corollary.cli.stores import StorePath, open_store, read_facts, told
 from corollary.diagnostics import ProgramError
@@ -31,6 +32,10 @@ def update(
     remove_rule: Annotated[
         list[str] | None, typer.Option("--remove-rule", metavar="NAME", help="A rule that goes, by name or by text.")
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how each hyper-node followed the change, and what it cost.")
+    ] = False,
+    engine: Annotated[EngineName, typer.Option("--engine", help="What follows the change.")] = EngineName.EMBEDDED,
 ) -> None:
     """Change a knowledge base in a directory: all that is given is one transaction, and one new version.
 
@@ -38,7 +43,7 @@ def update(
     """
     if not (insert or delete or add_rules or remove_rule):
         raise typer.BadParameter("nothing to do: give --insert, --delete, --add-rules or --remove-rule")
-    kb = open_store(path)
+    kb = open_store(path, engine=engine.value)
     change = Change(
         read_facts(kb, insert or []),
         read_facts(kb, delete or []),
@@ -48,7 +53,10 @@ def update(
     result = kb.apply(change)
     for line in difference_lines(result, kb.program.prefixes):
         terminal().print(line, markup=False)
+    if explain:
+        terminal().print(f"\n{result.report}", markup=False)
     told(kb, result)
+    kb.close()
 
 
 def _rules(files: list[Path], program: Program) -> tuple[Program, ...]:

@@ -30,6 +30,7 @@ from corollary.planning import (
 from corollary.program import Atom, Variable
 
 OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists", "threads")
+_WORTH_A_RUN = 256  # rows; fewer wait for the next round, where the other rules may bring more
 
 
 @dataclass
@@ -117,7 +118,7 @@ class Evaluation:
         self._owner = owner if self.store.counted and not recursive else None
         report = Report(modules[0].name if len(modules) == 1 else "recursive")
         if not recursive:
-            self._start_round(heads)
+            self._growing = {name: (0, self.store.relations[name].size) for name in heads}
             self._count_round(report)
             for rule in rules:
                 self._run(rule, None, report)
@@ -156,25 +157,47 @@ class Evaluation:
     def _fixpoint(self, rules: Sequence[NormalRule], heads: dict[str, int], report: Report) -> None:
         for predicate, arity in heads.items():
             self.store.relation(predicate, arity)
-        self._start_round(heads)
+        self._growing = dict.fromkeys(heads, (0, 0))
+        seen = [dict.fromkeys(heads, 0) for _ in rules]
         self._count_round(report)
-        for rule in rules:
+        for rule, seen_rows in zip(rules, seen, strict=True):
+            self._see_new_rows(seen_rows)
             self._run(rule, None, report)
-        while self._start_round(heads):
-            self._count_round(report)
-            for rule in rules:
-                for position, source in enumerate(rule.body.sources):
-                    if isinstance(source, Atom) and source.predicate in self._growing:
-                        start, end = self._growing[source.predicate]
-                        if start < end:
-                            self._run(rule, position, report)
+        while self._run_once(rules, seen, report):
+            pass
 
-    def _start_round(self, heads: dict[str, int]) -> bool:
-        """What was derived since the last round becomes its delta; False when that is nothing."""
-        for predicate in heads:
-            size = self.store.relations[predicate].size
-            self._growing[predicate] = (self._growing.get(predicate, (0, 0))[1], size)
-        return any(start < end for start, end in self._growing.values())
+    def _run_once(self, rules: Sequence[NormalRule], seen: Sequence[dict[str, int]], report: Report) -> bool:
+        """Gives each rule the rows that it has not seen; False when there are none.
+
+        A rule sees what those before it have just derived, and one that only feeds itself goes on while it derives much: that
+        takes fewer and larger runs than waiting for all rules.
+        """
+        has_run = False
+        for rule, seen_rows in zip(rules, seen, strict=True):
+            head, starts_round = rule.head.predicate, not has_run
+            feeds_itself = {_predicate(source) for source in rule.body.sources if self.is_growing(source)} == {head}
+            while self._run_on_new_rows(rule, seen_rows, report, starts_round=starts_round):
+                has_run = starts_round = True
+                if not feeds_itself or self.store.relations[head].size - seen_rows[head] < _WORTH_A_RUN:
+                    break
+        return has_run
+
+    def _run_on_new_rows(self, rule: NormalRule, seen: dict[str, int], report: Report, *, starts_round: bool) -> bool:
+        self._see_new_rows(seen)
+        growing = [(position, _predicate(source)) for position, source in enumerate(rule.body.sources)]
+        changed = [position for position, name in growing if _has_rows(self._growing.get(name, (0, 0)))]
+        if changed and starts_round:
+            self._count_round(report)
+        for position in changed:
+            self._run(rule, position, report)
+        return bool(changed)
+
+    def _see_new_rows(self, seen: dict[str, int]) -> None:
+        """What was derived since a rule ran last becomes its delta."""
+        for predicate, start in seen.items():
+            end = self.store.relations[predicate].size
+            self._growing[predicate] = (start, end)
+            seen[predicate] = end
 
     def _count_round(self, report: Report) -> None:
         report.rounds += 1
@@ -357,6 +380,10 @@ class Evaluation:
         if key not in self._distinct:
             self._distinct[key] = _distinct_in(relation, column)
         return self._distinct[key]
+
+
+def _has_rows(span: tuple[int, int]) -> bool:
+    return span[0] < span[1]
 
 
 def _magnitude(size: int) -> int:

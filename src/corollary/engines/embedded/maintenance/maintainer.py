@@ -389,9 +389,8 @@ class Maintainer:
         for name in rules.heads:
             if not is_auxiliary(name) and name not in self._transaction.closed:
                 known = maintained.get(name)
-                counts = replaced[name].counts if name in replaced else None
-                if name in self._transaction.opened:
-                    counts = 0, 0
+                is_opened = name in self._transaction.opened  # all of it will count as what the step derives
+                counts = (0, 0) if is_opened else replaced[name].counts if name in replaced else None
                 found[name] = _Point(known.flips() if known is not None else 0, counts)
         return found
 

@@ -136,7 +136,8 @@ class _Auto(Strategy):
                     share += (deleted + inserted) / max(1, left + deleted)
         if not share:
             return ""
-        total, facts, cost = self._instances(task), self._facts(task), self._cost(task)
+        total, cost = self._instances(task), self._cost(task)
+        facts = min(total, self._facts(task))  # others may support most facts of a head
         if 2 * cost < total:  # bits were joined, not instances
             cost = _COUNTING * facts
         instances = int(share * (total + _COUNTING * facts))
@@ -145,7 +146,9 @@ class _Auto(Strategy):
         return f"about {int(share * total):,} instances would change, deriving takes {cost:,}"
 
     def _instances(self, task: Task) -> int:
-        """How many instances the rules of a nonrecursive step have had: it has counted them."""
+        """How many instances the rules of a nonrecursive step have: as many as the last time, or as it has counted."""
+        if (known := self._costs.get(task.rules.step.owner)) is not None:
+            return known
         found = 0
         for name, arity in task.rules.heads.items():
             relation = task.transaction.supported(name, arity).relation
