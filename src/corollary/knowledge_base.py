@@ -139,6 +139,7 @@ class KnowledgeBase(Stored):
                 difference = self._backend.apply(deletes, inserts, graph)
             if edit is not None:
                 self.analysis = edit.analysis
+            if edit is not None and any(change.add_rules for change in changes):
                 self._declare_arities()
                 self._backend.insert_program((), edit.program.inputs)
             return self._tell(difference)

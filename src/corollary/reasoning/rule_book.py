@@ -64,6 +64,8 @@ def _program(text: str | Program, prefixes: dict[str, str]) -> Program:
 
 def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str]) -> list[Rule]:
     """The rules among the statements; those without a name get the next numbers, unless they are there already."""
+    if not any(isinstance(statement, Clause) for statement in statements):
+        return []
     numbers = [int(match[1]) for name in graph.rules if (match := _NUMBERED.fullmatch(name))]
     following = max([0, len(graph.rules), *numbers]) + 1
     known = {without_names(rule) for name, rule in graph.rules.items() if name not in gone}

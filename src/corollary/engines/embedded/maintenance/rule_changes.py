@@ -73,9 +73,10 @@ def _hand_over(step: Step, heir: RuleStep | None, transaction: Transaction, *, c
 
 
 def _owns_most(step: Step, name: str, transaction: Transaction) -> bool:
-    """Whether most facts of a predicate go with the step."""
-    replaced = transaction.replaced.get(name)
-    relation = replaced.after if replaced is not None else transaction.relation(name, step.heads[name]).relation
+    """Whether most facts of a predicate go with the step, or have gone with another one already."""
+    if name in transaction.replaced:
+        return True
+    relation = transaction.relation(name, step.heads[name]).relation
     if step.owner not in relation.owners:
         return False
     own = int(np.count_nonzero(relation.support_of(step.owner)[: relation.size]))

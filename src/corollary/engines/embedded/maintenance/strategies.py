@@ -18,6 +18,7 @@ from corollary.engines.embedded.maintenance.transaction import Transaction
 from corollary.planning.steps import Step
 from corollary.program import Atom
 
+_MOST = 0.5  # of an input has changed
 _AT_LEAST = 2_000  # rule instances that are always worth a try; facts whose loss is always followed
 _COUNTING = 8  # a fact whose support changes costs as much as so many rule instances
 _START = 5  # a recursive step that starts to change in more than this part of its facts is derived anew
@@ -133,11 +134,13 @@ class _Auto(Strategy):
             for atom in atoms_of_rule(rule):
                 if transaction.has_changed(atom.predicate):
                     deleted, inserted, left = transaction.change_of(atom.predicate, atom.arity)
-                    share += (deleted + inserted) / max(1, left + deleted)
+                    share += (deleted + inserted) / max(1, left + deleted, inserted)
         if not share:
             return ""
-        total, cost = self._instances(task), self._cost(task)
-        facts = min(total, self._facts(task))  # others may support most facts of a head
+        total, cost, known = self._instances(task), self._cost(task), self._facts(task)
+        if not known and share >= _MOST:
+            return "there is nothing to keep"
+        facts = min(total, known)  # others may support most facts of a head
         if 2 * cost < total:  # bits were joined, not instances
             cost = _COUNTING * facts
         instances = int(share * (total + _COUNTING * facts))
@@ -147,7 +150,7 @@ class _Auto(Strategy):
 
     def _instances(self, task: Task) -> int:
         """How many instances the rules of a nonrecursive step have: as many as the last time, or as it has counted."""
-        if (known := self._costs.get(task.rules.step.owner)) is not None:
+        if known := self._costs.get(task.rules.step.owner):
             return known
         found = 0
         for name, arity in task.rules.heads.items():
