@@ -4,6 +4,9 @@
 `python -m benchmarks spark` measures the Spark engine (see `benchmarks.spark.command`).
 `python -m benchmarks streams` measures streams of updates (see `benchmarks.streams.command`).
 `python -m benchmarks store` measures knowledge bases in a directory (see `benchmarks.store.command`).
+`python -m benchmarks builtins` measures built-ins on ten million rows (see `benchmarks.builtins.command`).
+`python -m benchmarks language` runs the experiments of paper 001 on demand (see `benchmarks.language.command`).
+`python -m benchmarks yield` measures the Yield index (see `benchmarks.yield_index.command`).
 
 Exits with 1 when a number of answers is wrong or a workload fails. A missed target is shown, and no more: targets are meant
 for one machine that does nothing else.
@@ -24,14 +27,15 @@ from benchmarks.experiments import UnknownName
 from benchmarks.suite import names, run, select
 from benchmarks.table import print_report
 
-MAINTENANCE, SPARK, STORE, STREAMS = "maintenance", "spark", "store", "streams"
+KINDS = ("builtins", "language", "maintenance", "spark", "store", "streams", "yield")
+_FOLDERS = {"yield": "yield_index"}  # a word of Python is no name of a package
 _LEAST_WIDTH = 180  # of the tables; a narrower terminal breaks their lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] in (MAINTENANCE, SPARK, STORE, STREAMS):
-        code: int = import_module(f"benchmarks.{arguments[0]}.command").main(arguments[1:])
+    if arguments and arguments[0] in KINDS:
+        code: int = import_module(f"benchmarks.{_FOLDERS.get(arguments[0], arguments[0])}.command").main(arguments[1:])
         return code
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run the benchmarks.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="names or patterns; none: all but the large ones")

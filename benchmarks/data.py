@@ -70,7 +70,7 @@ def _table(rows: int, domain: int, seed: int) -> list[Row]:
     return _distinct(rows, iter(lambda: (random.randint(1, domain), random.randint(1, domain)), None))
 
 
-def _join1(rows: int) -> Relations:
+def join1(rows: int) -> Relations:
     return {name: _table(rows, 1000, seed) for seed, name in enumerate(("c2", "c3", "c4", "d1", "d2"), start=50)}
 
 
@@ -129,8 +129,8 @@ INPUTS: dict[str, Callable[[], Relations]] = {
     "tc-chain": lambda: {"edge": _chain(1999)},
     "dag-r": lambda: {"r": graph(10_000, 100_000, seed=3, acyclic=True)},
     "sg-tree": lambda: {"par": _tree(10_000, seed=4)},
-    "join1-data0": partial(_join1, 10_000),
-    "join1-data1": partial(_join1, 50_000),
+    "join1-data0": partial(join1, 10_000),
+    "join1-data1": partial(join1, 50_000),
     "join2": lambda: {"p": [(f"abcd{k}",) for k in range(19)]},
     "zodiac": partial(zodiac, ZODIAC_CHAIN),
     "wind-farm": partial(wind_farm, TURBINES),

@@ -15,7 +15,7 @@ from benchmarks.targets import Verdict, geometric_mean, times_souffle, verdicts
 from benchmarks.throughput import TASKS, Result, measure
 from benchmarks.workloads import WORKLOADS, by_name
 
-LANGUAGE, START = "language", "start"
+READING, START = "reading", "start"
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Report:
     @property
     def verdicts(self) -> list[Verdict]:
         reading = [
-            Verdict(f"{LANGUAGE}: {result.task}", f"{result.unit}/s", result.per_second, result.target)
+            Verdict(f"{READING}: {result.task}", f"{result.unit}/s", result.per_second, result.target)
             for result in self.language
             if result.target is not None
         ]
@@ -61,7 +61,7 @@ class Report:
 
 
 def names() -> list[str]:
-    return [*(workload.name for workload in WORKLOADS), START, LANGUAGE]
+    return [*(workload.name for workload in WORKLOADS), START, READING]
 
 
 def select(wanted: Sequence[str]) -> list[str]:
@@ -84,8 +84,8 @@ def run(
         progress(name)
         if name == START:
             report.start = seconds_to_start(runs)
-        elif name == LANGUAGE:
-            import_module("benchmarks.language")
+        elif name == READING:
+            import_module("benchmarks.language.reading")
             report.language = [measure(task, runs=runs) for task in TASKS]
         else:
             _run_one(report, name, runs)

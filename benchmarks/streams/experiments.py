@@ -25,10 +25,13 @@ class Sizes:
     repetitions: int
     edges: tuple[int, ...]
     long: int
+    universities: int = 0
+    batch_sizes: tuple[int, ...] = (1, 10)
+    batches: int = 2
 
 
-FULL = Sizes("full", 3, 5, SIZES, city.LONG[0])
-QUICK = Sizes("quick", 1, 1, (10, 40), 300)
+FULL = Sizes("full", 3, 5, SIZES, city.LONG[0], 17, (1, 100, 10_000), 10)
+QUICK = Sizes("quick", 1, 1, (10, 40), 300, 1, (1, 100), 4)
 BY_NAME = {sizes.name: sizes for sizes in (FULL, QUICK)}
 
 
@@ -139,6 +142,12 @@ def _long(outcome: Outcome, sizes: Sizes) -> None:
             outcome.problems.append(f"long, {strategy}: {problem}")
 
 
+def _structured(outcome: Outcome, sizes: Sizes) -> None:
+    from benchmarks.streams.structured import measure
+
+    measure(outcome, sizes.universities, sizes.batch_sizes, sizes.batches)
+
+
 def _resident_megabytes() -> float:
     """What this process holds now."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
@@ -152,4 +161,5 @@ EXPERIMENTS: dict[str, Callable[[Outcome, Sizes], None]] = {
     "seq": _seq,
     "tracks": _tracks,
     "long": _long,
+    "structured": _structured,
 }

@@ -39,11 +39,25 @@ class Latency:
 
 
 @dataclass
+class BatchLatency:
+    """Micro-batches of one size on Spark: changes a second with all that Spark does, and seconds of a batch."""
+
+    size: int
+    batches: int
+    facts: int
+    changes: int
+    per_second: float
+    median: float
+    longest: float
+
+
+@dataclass
 class Outcome:
     experiment: str
     sizes: str
     runs: list[Run] = field(default_factory=list)
     latencies: list[Latency] = field(default_factory=list)
+    batches: list[BatchLatency] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def run(self, case: str, strategy: str) -> Run:
@@ -57,4 +71,5 @@ class Outcome:
     def of(cls, document: Mapping[str, Any]) -> Outcome:
         runs = [Run(**run) for run in document["runs"]]
         latencies = [Latency(**latency) for latency in document["latencies"]]
-        return cls(document["experiment"], document["sizes"], runs, latencies, list(document["problems"]))
+        batches = [BatchLatency(**one) for one in document["batches"]]
+        return cls(document["experiment"], document["sizes"], runs, latencies, batches, list(document["problems"]))

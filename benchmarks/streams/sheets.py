@@ -25,7 +25,8 @@ _COLUMNS = ("", "ms", "deletions", "backward", "forward", "insertions", "marks e
 
 def sheets(outcomes: Mapping[str, Outcome]) -> list[Sheet]:
     found = [_table(outcome) for name, outcome in outcomes.items() if name in _TITLES]
-    return [*found, *(_latencies(outcome) for outcome in outcomes.values() if outcome.latencies)]
+    found += [_latencies(outcome) for outcome in outcomes.values() if outcome.latencies]
+    return [*found, *(_batches(outcome) for outcome in outcomes.values() if outcome.batches)]
 
 
 def _table(outcome: Outcome) -> Sheet:
@@ -51,6 +52,22 @@ def _published_rows(case: str, one: Published) -> list[list[str]]:
         cells = [f"{count:,}" for count in (*counts, *marks)]
         found.append([f"{case}  {name}", f"{one.seconds[place] * 1000:,.0f}", *cells])
     return found
+
+
+def _batches(outcome: Outcome) -> Sheet:
+    columns = ("changes a batch", "batches", "changes/s", "median s", "max s", "facts")
+    rows = [
+        [
+            f"{one.size:,}",
+            f"{one.batches:,}",
+            f"{one.per_second:,.1f}",
+            f"{one.median:,.2f}",
+            f"{one.longest:,.2f}",
+            f"{one.facts:,}",
+        ]
+        for one in outcome.batches
+    ]
+    return Sheet("Structured Streaming: facts of universities go and come back", columns, rows)
 
 
 def _latencies(outcome: Outcome) -> Sheet:

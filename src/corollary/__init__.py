@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from corollary.diagnostics import Diagnostic, ProgramError
     from corollary.knowledge_base import KnowledgeBase
     from corollary.program import Iri, Literal
+    from corollary.program.host_functions import function
     from corollary.results import Result
     from corollary.settings import Limits, Settings
     from corollary.transactions import Change
@@ -26,6 +27,7 @@ __all__ = [
     "Result",
     "Settings",
     "__version__",
+    "function",
 ]
 
 # Imported on first use: `import corollary` is instant, and nothing is loaded that is not needed.
@@ -39,6 +41,7 @@ _HOMES = {
     "ProgramError": "corollary.diagnostics",
     "Result": "corollary.results",
     "Settings": "corollary.settings",
+    "function": "corollary.program.host_functions",
 }
 
 

@@ -4,47 +4,41 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corollary.analysis import Analysis, analyse_texts, check_evaluable, checked, module_name
+from corollary.analysis import Analysis, analyse, analyse_texts, check_evaluable
+from corollary.analysis.lowering import possible, tells_possible, with_universe
+from corollary.analysis.meaning import Meaning
+from corollary.analysis.predicates import check_functions
 from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
 from corollary.backends import Backend
+from corollary.backends.asking import Asking
 from corollary.backends.embedded import EmbeddedBackend
+from corollary.backends.rule_info import RuleInfo, rule_infos
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import parse_query, print_rule, read_source
-from corollary.program import Program, Query
+from corollary.program import Atom, Negation, Program, Query, Variable
+from corollary.program.arities import full_names, query_with_arities
+from corollary.program.host_functions import register
 from corollary.reasoning import RuleEdit, edit_rules
+from corollary.reasoning.demand import Demanded
 from corollary.settings import Settings
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
 from corollary.store.stored import Stored
+from corollary.streams.streaming import Streaming
 from corollary.transactions import Change, Facts, Transaction, TransactionResult
 
 if TYPE_CHECKING:
     from corollary.backends.backend import Difference
     from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.results import Result
-    from corollary.streams import Stream
-    from corollary.streams.async_stream import AsyncStream
 
 
-@dataclass(frozen=True)
-class RuleInfo:
-    """A rule, the hyper-node that it is part of, and how many facts of its head that hyper-node derives."""
-
-    name: str
-    text: str
-    hyper_node: str
-    module: str
-    strategy: str
-    derived: int
-
-
-class KnowledgeBase(Stored):
+class KnowledgeBase(Stored, Streaming):
     """A program with its facts. Reading derives what is needed first; nothing derived is ever out of date.
 
     >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z).")
@@ -71,16 +65,18 @@ class KnowledgeBase(Stored):
         spark_options = {name: keywords.pop(name) for name in _SPARK_OPTIONS & keywords.keys()}
         self.settings = Settings.of(settings, **keywords)
         if isinstance(program, Program):
-            program = checked(program)
-        self.analysis: Analysis = analyse_texts(Source(program)) if isinstance(program, str) else program
+            program = analyse(program)
+        analysis = analyse_texts(Source(program)) if isinstance(program, str) else program
+        self.analysis: Analysis = analysis.under(Meaning.of(self.settings))
         if self.analysis.errors:
             raise ProgramError(self.analysis.diagnostics)
-        if wrong := check_evaluable(self.program.rules, self.program.queries):
+        if wrong := [*check_evaluable(queries=self.program.queries), *check_functions(self.program)]:
             raise ProgramError(wrong)
         self.limits = self.settings.limits
         self._lock = threading.RLock()  # a change excludes readers: they see what was before it or what is after it
         self._subscribers: dict[str, list[Callable[[Result, Result], None]]] = {}
         self._backend = _backend(engine, self.analysis, self.settings, Path(base), spark_options)
+        self._asking = Asking(self._backend, self.settings)
         self._backend.listener = self._tell
         self._backend.new_check = lambda: self._checker(lambda facts: None)
         self._state(self.program)
@@ -116,6 +112,9 @@ class KnowledgeBase(Stored):
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
+    register = staticmethod(register)
+    """Makes a Python function known to rules under a name; see `corollary.function`, which does it as a decorator."""
+
     def transaction(self) -> Transaction:
         """A `with` block that collects changes of facts and rules, which happen together at its end."""
         return Transaction(lambda changes: self.apply(*changes))
@@ -134,15 +133,35 @@ class KnowledgeBase(Stored):
             deletes = [(self.full_name(name), facts) for change in changes for name, facts in change.delete.items()]
             if edit is not None:
                 inserts += [(facts.predicate, facts.rows) for facts in edit.program.facts]
-            graph = edit.analysis.graph if edit is not None else None
-            with self._becoming(edit.analysis if edit is not None else None):
-                difference = self._backend.apply(deletes, inserts, graph)
-            if edit is not None:
-                self.analysis = edit.analysis
+            after = self._knowing(edit.analysis if edit is not None else self.analysis, inserts)
+            is_changed = after is not self.analysis
+            with self._becoming(after if is_changed else None):
+                difference = self._backend.apply(deletes, inserts, after.evaluated if is_changed else None)
+            self.analysis = after
             if edit is not None and any(change.add_rules for change in changes):
                 self._declare_arities()
                 self._backend.insert_program((), edit.program.inputs)
             return self._tell(difference)
+
+    def _knowing(self, analysis: Analysis, inserts: Sequence[tuple[str, Any]]) -> Analysis:
+        """The analysis of a program where these facts may be the first ones of their predicates."""
+        new = [(name, facts) for name, facts in inserts if name not in self._backend.arities]
+        widths = {name: width for name, facts in new if (width := _width(facts)) is not None}
+        return analysis.knowing({**self._backend.arities, **widths})
+
+    def _notice_predicates(self) -> None:
+        """Facts have come in: where rules depend on which predicates there are, there may be more of them now."""
+        after = self.analysis.knowing(self._backend.arities)
+        if after is self.analysis:
+            return
+        if self._backend.is_started and self._backend.is_materialised:
+            with self._becoming(after):
+                difference = self._backend.apply([], [], after.evaluated)
+            self.analysis = after
+            self._tell(difference)
+        else:
+            self.analysis = after
+            self._backend.replace_rules(after.evaluated)
 
     def _edit(self, changes: Sequence[Change]) -> RuleEdit | None:
         add = [rules for change in changes for rules in change.add_rules]
@@ -161,44 +180,6 @@ class KnowledgeBase(Stored):
         for publisher in self._publishers:
             publisher.follow(inserted, deleted)
         return TransactionResult(inserted, deleted, difference.report)
-
-    def stream(
-        self,
-        source: Any,
-        *,
-        strategy: str = "bf-marking",
-        policy: str = "reject",
-        largest: int = 1_000_000,
-        queue_size: int = 64,
-        follow: bool = False,
-        rejects: str | PathLike[str] | None = None,
-    ) -> Stream:
-        """Follows updates from an iterable, a `queue.Queue` or a file, one result for each; see docs/streams.md.
-
-        >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). edge(1, 2).")
-        >>> for result in kb.stream([Change(insert={"edge": [(2, 3)]}), Change(delete={"edge": [(1, 2)]})]):
-        ...     print(result.number, list(result.inserted["path"]), list(result.deleted["path"]))
-        1 [(2, 3)] []
-        2 [] [(1, 2)]
-        """
-        from corollary.streams import Stream
-        from corollary.streams.sources import source_of
-        from corollary.streams.target import Target
-
-        updates = source_of(source, size=queue_size, follow=follow, prefixes=self.program.prefixes)
-        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
-        return Stream(target, updates, policy, rejects)
-
-    def stream_async(
-        self, source: AsyncIterator[Any], *, strategy: str = "bf-marking", largest: int = 1_000_000,
-        queue_size: int = 64, **options: Any,
-    ) -> AsyncStream:  # fmt: skip
-        """The same for an asynchronous iterator: `async for result in kb.stream_async(updates)`."""
-        from corollary.streams.async_stream import AsyncStream
-        from corollary.streams.target import Target
-
-        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
-        return AsyncStream(target, source, queue_size, **options)
 
     def subscribe(self, predicate: str, callback: Callable[[Result, Result], None]) -> Callable[[], None]:
         """Calls back with the inserted and the deleted facts of a predicate whenever some are; gives a way to stop that.
@@ -241,7 +222,7 @@ class KnowledgeBase(Stored):
             except ProgramError:  # a file of an @input
                 self.analysis = before
                 raise
-            self._backend.replace_rules(edit.analysis.graph)
+            self._backend.replace_rules(edit.analysis.evaluated)
 
     def remove_rules(self, *rules: str) -> None:
         """Removes rules, by name or by text, and with them what only they derived.
@@ -257,6 +238,7 @@ class KnowledgeBase(Stored):
         """The facts that a program states, and the files that it names."""
         self._declare_arities()
         self._backend.insert_program(program.facts, program.inputs)
+        self._notice_predicates()
 
     def _declare_arities(self) -> None:
         for name, info in self.analysis.predicates.items():
@@ -279,7 +261,9 @@ class KnowledgeBase(Stored):
         (1, [('ann', datetime.date(2026, 1, 1))])
         """
         with self._lock:
-            return self._backend.insert(self.full_name(predicate), facts)
+            count = self._backend.insert(self.full_name(predicate), facts)
+            self._notice_predicates()
+            return count
 
     def load(
         self,
@@ -303,12 +287,16 @@ class KnowledgeBase(Stored):
         """
         options = {"header": header, "delimiter": delimiter, "types": types, "columns": columns, "format": format}
         with self._lock:
-            return self._backend.load_file(self.full_name(predicate), path, ReadOptions.of({**options, **database}))
+            count = self._backend.load_file(self.full_name(predicate), path, ReadOptions.of({**options, **database}))
+            self._notice_predicates()
+            return count
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
         """Adds the rows of a Spark data frame, or of a table that the session knows by name (Spark engine only)."""
         with self._lock:
-            return self._backend.load_table(self.full_name(predicate), table, columns)
+            count = self._backend.load_table(self.full_name(predicate), table, columns)
+            self._notice_predicates()
+            return count
 
     def view(self, predicate: str) -> str:
         """A temporary view of the visible facts for Spark SQL, with the columns a1, a2 …; gives its name as SQL takes it."""
@@ -322,14 +310,20 @@ class KnowledgeBase(Stored):
         Files with other endings are left alone, and so are `.json` files whose predicate nothing mentions. With `header`, the
         csv and tsv files name their columns in the first row.
         """
-        return self._backend.load_directory(Path(directory), self.full_name, header=header)
+        with self._lock:
+            count = self._backend.load_directory(Path(directory), self.full_name, header=header)
+            self._notice_predicates()
+            return count
 
     def load_rdf(self, path: str | PathLike[str]) -> int:
         """Adds the triples of an RDF file as p(s, o), and as C(s) where p is rdf:type; gives the number of new facts.
 
         Where the program has a predicate rdf:type of two arguments, it gets those triples too.
         """
-        return self._backend.load_triples(Path(path))
+        with self._lock:
+            count = self._backend.load_triples(Path(path))
+            self._notice_predicates()
+            return count
 
     # -- facts out ---------------------------------------------------------------------------------------------------
 
@@ -347,6 +341,7 @@ class KnowledgeBase(Stored):
         """
         with self._lock:
             if not self._backend.is_materialised:
+                self._asking.load_sources(self._backend.insert)
                 self._backend.materialise(self._checker(watch), finished, self._round_checker(at_round))
             return self._backend.report
 
@@ -396,7 +391,7 @@ class KnowledgeBase(Stored):
     @property
     def is_empty(self) -> bool:
         """Nothing was inserted and nothing can be derived: no engine was started yet."""
-        return not self.program.rules and not self._backend.is_started
+        return not self.program.rules and not self._asking.sources and not self._backend.is_started
 
     def facts(self, predicate: str) -> Result:
         """The whole visible relation; its variables are called a1, a2 … after the positions of the arguments."""
@@ -424,26 +419,13 @@ class KnowledgeBase(Stored):
         """
         with self._lock:
             self.materialise()
-            graph = self.analysis.graph
-            owners = {
-                name: self._backend.owners(name) for name in {rule.head.predicate for rule in graph.rules.values()}
-            }
-            return [
-                RuleInfo(
-                    rule.name,
-                    print_rule(rule, self.program.prefixes),
-                    str(graph.node_of[rule.name]),
-                    module_name(graph, graph.node_of[rule.name]),
-                    self._backend.strategy(graph.node_of[rule.name]),
-                    owners[rule.head.predicate].get(str(graph.node_of[rule.name]), 0),
-                )
-                for rule in graph.rules.values()
-            ]
+            return rule_infos(self.analysis, self._backend)
 
-    def query(self, query: str | Query) -> Result:
+    def query(self, query: str | Query, *, mode: str | None = None) -> Result:
         """The answers to a query: text such as `path(1, X), not seen(X)`, or one of `queries`.
 
-        The prefixes of the program are known in the text. A query about a predicate that nothing mentions has no answers.
+        The prefixes of the program are known in the text. A query about a predicate that nothing mentions has no answers. Where
+        nothing was derived yet, `mode` says how: "demand", "materialise" or "auto" (docs/api.md); the setting is the default.
 
         >>> kb = KnowledgeBase("@prefix ex: <http://example.org/> . ex:knows(ex:ann, ex:bo).")
         >>> list(kb.query("ex:knows(ex:ann, X)"))
@@ -452,17 +434,51 @@ class KnowledgeBase(Stored):
         parsed = self.parse_query(query) if isinstance(query, str) else query
         self._check_query(parsed)
         with self._lock:
+            demanded = self._asking.on_demand(self.analysis, parsed, mode)
+            if demanded is not None:
+                return self._asking.answers(demanded, parsed, self.program.prefixes)
             self.materialise()
-            return self._backend.answers(parsed, self.program.prefixes)
+            asked = with_universe(parsed) if self.analysis.meaning.has_universe else parsed
+            return self._backend.answers(asked, self.program.prefixes)
+
+    def source(self, predicate: str, source: Any, **options: Any) -> None:
+        """Facts of a predicate come from a function, or from a table of a database; docs/data.md says how it is asked."""
+        self._asking.add_source(self.full_name(predicate), source, **options)
+
+    def demanded(self, query: str | Query) -> Demanded:
+        """The rules that the mode "demand" answers a query by; `text()` shows them."""
+        return self._asking.rules(self.analysis, self.parse_query(query) if isinstance(query, str) else query)
+
+    def is_on_demand(self, query: Query, mode: str | None = None) -> bool:
+        """Whether a query would be answered on demand, without deriving everything first."""
+        return self._asking.on_demand(self.analysis, query, mode, asks=False) is not None
+
+    def undefined(self, predicate: str) -> Result:
+        """The facts that are neither true nor false under well-founded semantics.
+
+        >>> kb = KnowledgeBase("win(X) :- move(X, Y), not win(Y). move(1, 2). move(3, 3).", semantics="well-founded")
+        >>> list(kb.facts("win")), list(kb.undefined("win"))
+        ([(1,)], [(3,)])
+        """
+        name = self.full_name(predicate)
+        with self._lock:
+            self.materialise()
+            if not tells_possible(self.analysis.evaluated, name):
+                return self._backend.no_facts(name, self.program.prefixes)
+            arguments = tuple(Variable(f"a{position}") for position in range(1, self._backend.arities[name] + 1))
+            query = Query((Atom(possible(name), arguments), Negation(Atom(name, arguments))))
+            return self._backend.answers(query, self.program.prefixes)
 
     def parse_query(self, text: str) -> Query:
         """The text of a query, read with the prefixes of the program; raises `ProgramError` where it cannot be asked."""
         parsed = parse_query(text, self.program.prefixes)
+        if self.settings.mixed_arities:
+            parsed = query_with_arities(parsed)
         self._check_query(parsed)
         return parsed
 
     def _check_query(self, query: Query) -> None:
-        if mistakes := check_query(query, self._backend.arities):
+        if mistakes := check_query(query, self._backend.arities, self.analysis.meaning):
             raise ProgramError(mistakes)
 
     def unknown_predicates(self, query: Query) -> list[Diagnostic]:
@@ -493,7 +509,11 @@ class KnowledgeBase(Stored):
         """The name of a predicate with its prefix written out, where the program declares that prefix."""
         prefix, colon, local = predicate.partition(":")
         namespace = self.program.prefixes.get(prefix)
-        return namespace + local if colon and namespace is not None else predicate
+        name = namespace + local if colon and namespace is not None else predicate
+        if self.settings.mixed_arities:
+            several = full_names(name, self._backend.arities)
+            return several[0] if len(several) == 1 else name
+        return name
 
     @property
     def stages(self) -> dict[str, float]:
@@ -534,13 +554,23 @@ def _backend(engine: Any, analysis: Analysis, settings: Settings, base: Path, sp
     if engine == "embedded":
         if spark_options:
             raise TypeError(f"the embedded engine has no option '{next(iter(spark_options))}'")
-        return EmbeddedBackend(analysis.graph, settings, base)
+        return EmbeddedBackend(analysis.evaluated, settings, base)
     if engine == "spark" or not isinstance(engine, str):
         from corollary.backends.spark import SparkBackend
 
         session = None if isinstance(engine, str) else engine
-        return SparkBackend(analysis.graph, settings, base, session, **spark_options)
+        return SparkBackend(analysis.evaluated, settings, base, session, **spark_options)
     raise ValueError(f"there is no engine '{engine}'; there are 'embedded' and 'spark'")
+
+
+def _width(facts: Any) -> int | None:
+    """How many columns facts have that are still to be read; None where they do not say."""
+    if hasattr(facts, "num_columns"):
+        return int(facts.num_columns)
+    if hasattr(facts, "shape"):
+        return int(facts.shape[1])
+    first = facts[0] if isinstance(facts, (list, tuple)) and facts else None
+    return len(first) if isinstance(first, (list, tuple)) else None
 
 
 def _limit(message: str) -> ProgramError:

@@ -14,6 +14,12 @@ from typing import Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
 
+MODES = ("auto", "demand", "materialise")
+INDEXES = ("auto", "yield", "hash")
+SEMANTICS = ("stratified", "well-founded")
+UNSAFE = ("reject", "universe")
+DEEPEST = 200
+"""How deep terms may be nested that rules make; the text of a program may nest as deep."""
 STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "recompute")
 
 
@@ -30,6 +36,8 @@ class Limits:
     seconds: float | None = None
     facts: int | None = None
     rounds: int | None = None
+    depth: int = DEEPEST
+    """How deep the function terms and lists may be nested that rules make."""
 
 
 _NO_LIMITS = Limits()
@@ -45,7 +53,7 @@ class Settings:
     """All settings, with their defaults.
 
     >>> Settings.of(strategy="dred", limits={"facts": 1000}).limits
-    Limits(seconds=None, facts=1000, rounds=None)
+    Limits(seconds=None, facts=1000, rounds=None, depth=200)
     >>> Settings.of(stratgy="dred")
     Traceback (most recent call last):
     ValueError: there is no setting 'stratgy': did you mean 'strategy'?
@@ -57,9 +65,16 @@ class Settings:
     )
     updates: bool = _setting(True, "facts and rules will change; without, deriving is faster and a change derives anew")
     without: frozenset[str] = _setting(frozenset(), "optimisations to leave out", stored=True)
+    semantics: str = _setting("stratified", "what negation through recursion means", SEMANTICS, stored=True)
+    unsafe: str = _setting("reject", "what a variable does that nothing limits", UNSAFE, stored=True)
+    mixed_arities: bool = _setting(
+        False, "one name with several numbers of arguments is several predicates, `p/1` and `p/2`", stored=True
+    )
     strategy: str = _setting("auto", "how recursive rules follow changes", STRATEGIES, stored=True)
+    index: str | Mapping[str, str] = _setting("auto", "how changes find their partners in rules", INDEXES)
+    mode: str = _setting("auto", "how queries are answered while nothing was derived", MODES)
     limits: Limits = _setting(  # noqa: RUF009  (it is immutable)
-        _NO_LIMITS, "when to give up deriving: seconds, facts, rounds"
+        _NO_LIMITS, "when to give up deriving: seconds, facts, rounds, depth"
     )
 
     @classmethod
@@ -117,6 +132,8 @@ def _checked(name: str, value: Any) -> Any:
     if known is None:
         hint = did_you_mean(name, SETTINGS) or f"there are {', '.join(SETTINGS)}"
         raise ValueError(f"there is no setting '{name}': {hint}")
+    if name == "index" and isinstance(value, Mapping):
+        return {rule: _checked(name, word) for rule, word in value.items()}
     if choices := known.metadata["choices"]:
         if value not in choices:
             hint = did_you_mean(str(value), choices) or f"there are {', '.join(choices)}"
@@ -137,7 +154,7 @@ def _limits(value: Any) -> Limits:
     if value is None or isinstance(value, Limits):
         return value or Limits()
     if not isinstance(value, Mapping):
-        raise ValueError(f"limits has a table of its own: seconds, facts, rounds; not {value!r}")
+        raise ValueError(f"limits has a table of its own: seconds, facts, rounds, depth; not {value!r}")
     known = {one.name for one in fields(Limits)}
     for part, limit in value.items():
         if part not in known:

@@ -122,7 +122,7 @@ def test_a_wrong_number_of_answers_makes_the_command_exit_with_1(
 
 def test_list_shows_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
-    assert capsys.readouterr().out.splitlines() == [*by_name(), "start", "language"]
+    assert capsys.readouterr().out.splitlines() == [*by_name(), "start", "reading"]
 
 
 def test_corollary_bench_says_where_the_benchmarks_are(

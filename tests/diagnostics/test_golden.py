@@ -9,7 +9,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 from corollary.analysis import analyse_texts, checked, delete_rules
@@ -17,12 +19,17 @@ from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, r
 from corollary.engines.embedded.engine import EmbeddedEngine
 from corollary.engines.spark.derive_failures import derive_failures
 from corollary.engines.spark.strategies.growing import check_nothing_lost
+from corollary.engines.spark.streaming.batch import Batch
+from corollary.engines.spark.streaming.change_columns import change_columns
 from corollary.engines.spark.workspace import choose_directory
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program, read_source
 from corollary.reference import evaluate
 from corollary.settings import Settings
+from corollary.sources.mqtt.journal import Message
 from corollary.sources.write import write_result
+from corollary.streams.mqtt import MqttUpdates
+from corollary.streams.structured import Batches, SparkStream
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "diagnostics"
 CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())
@@ -39,6 +46,10 @@ def delete_a_rule() -> None:
 
 def run() -> None:
     evaluate(parse_program(read_source(PROGRAM)))
+
+
+def run_with_undefined_facts() -> None:
+    KnowledgeBase.from_file(PROGRAM, semantics="well-founded")
 
 
 def run_with_a_limit() -> None:
@@ -148,8 +159,31 @@ def apply_what_is_no_change_file() -> None:
     KnowledgeBase.from_file(PROGRAM).apply(PROGRAM)
 
 
+def register_a_built_in() -> None:
+    KnowledgeBase.register("abs", lambda number: number)
+
+
+def make() -> None:
+    KnowledgeBase.from_file(PROGRAM)
+
+
 def read_settings() -> None:
     Settings.read("settings.toml")
+
+
+def ask_a_source_without_a_value() -> None:
+    kb = KnowledgeBase.from_file(PROGRAM)
+    kb.source("price", lambda known: [], columns=["item", "price"])
+    kb.query("dear(X)")
+
+
+def ask_a_source_that_fails() -> None:
+    def price(known: object) -> None:
+        raise ConnectionError("the shop is closed")
+
+    kb = KnowledgeBase.from_file(PROGRAM)
+    kb.source("price", price, columns=["item", "price"])
+    kb.query("dear(X)")
 
 
 def publish_to_a_file() -> None:
@@ -168,11 +202,52 @@ def follow_a_missing_file() -> None:
     next(KnowledgeBase.from_file(PROGRAM).stream("missing.jsonl"))
 
 
+def follow_another_file() -> None:
+    def act(place: Path) -> None:
+        kb, file = KnowledgeBase.open(place), Path("updates.jsonl")
+        for number in (4, 5):
+            file.write_text(f'{{"insert": {{"edge": [[{number}, 1]]}}}}\n')
+            for _ in kb.stream(file, name="updates"):
+                pass
+
+    stored(act)
+
+
+def follow_a_forgetful_broker() -> None:
+    lost = "mqtt://gateway:1883 has forgotten the session: what came between 12:00:00 and 12:00:07 may be lost"
+    with tempfile.TemporaryDirectory() as folder:
+        source = MqttUpdates("gateway", journal=folder)
+        updates = [source._update(Message(7, lost=lost))]
+        next(KnowledgeBase.from_file(PROGRAM).stream(updates, policy="fail"))
+
+
+def follow_a_batch_with_a_bad_change() -> None:
+    bad = {"code": ["E458"], "reason": ["op is 'upsert', and not insert or delete"], "text": ['{"op":"upsert","a1":1}']}
+    batches = Batches(None, None, None, None, None, None, fails=True, rejects=None)
+    SparkStream(batches)._checked(Batch(5, {}, {}, 1, pa.table(bad)), None, 3)
+
+
+def follow_a_frame_without_operations() -> None:
+    frame = SimpleNamespace(columns=["predicate", "a1", "a2"])
+    change_columns(frame, {"edge": 2}, {"edge": "edge"}, predicate=None, columns=None, order=None)
+
+
+def follow_a_broker_that_is_not_there() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source = MqttUpdates("127.0.0.1", journal=folder, port=9, timeout=0.3)
+        next(KnowledgeBase.from_file(PROGRAM).stream(source))
+
+
+def feed_the_feed_of_another() -> None:
+    stored(lambda place: (KnowledgeBase("p(1).").feed("feed", ["p"]), KnowledgeBase.open(place).feed("feed", ["edge"])))
+
+
 # What no program text alone can provoke, or only one that is too large to keep. A new code gets its case in a folder, and
 # a line here where `check` does not find it.
 PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E206": delete_a_rule,
-    "E301": run,
+    "E208": run_with_undefined_facts,
+    "E301": load,
     "E302": run_with_a_limit,
     "E303": run_where_errors_stop,
     "E401": insert_a_row,
@@ -188,6 +263,10 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E411": use_a_cluster_where_nobody_is,
     "E412": read_less_than_was_written,
     "E413": read_settings,
+    "E416": ask_a_source_without_a_value,
+    "E417": ask_a_source_that_fails,
+    "E481": register_a_built_in,
+    "E482": make,
     "E430": open_what_is_no_store,
     "E431": create_where_something_is,
     "E432": open_a_damaged_store,
@@ -204,6 +283,13 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E453": follow({"insert": {"edge": [[1, number] for number in range(10)]}}),
     "E454": follow_a_missing_file,
     "E455": follow({}, updates=False),
+    "E456": follow_another_file,
+    "E457": follow_a_forgetful_broker,
+    "E458": follow_a_batch_with_a_bad_change,
+    "E459": follow_a_frame_without_operations,
+    "E460": follow_a_broker_that_is_not_there,
+    "E461": feed_the_feed_of_another,
+    "E490": run,
     "W103": check_a_long_line,
 }
 

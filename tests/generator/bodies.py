@@ -22,6 +22,8 @@ from corollary.program import (
     Variable,
     Wildcard,
 )
+from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.values import XSD
 from tests.generator.profile import Profile
 from tests.generator.values import INTEGERS, pick, pool
 from tests.generator.vocabulary import Symbol
@@ -31,6 +33,18 @@ T = TypeVar("T")
 X, Y, Z, W = (Variable(name) for name in "XYZW")
 WILDCARD = Wildcard()
 COMPARISONS = ("!=", "<", "=", "<=", ">", ">=")
+FUNCTIONS = (
+    "abs",
+    "floor",
+    "round",
+    "length",
+    "upper",
+    "concat",
+    XSD + "string",
+    XSD + "integer",
+    f"{FUNC}year-from-date",
+)
+CONDITIONS = (f"{PRED}is-literal-decimal", f"{PRED}is-literal-not-string", f"{PRED}is-literal-date", "IS_NUMERIC")
 # Variables likely meet, so that bodies join; a cartesian product still comes up.
 ARGUMENTS = (X, Y, Z, X, Y, Z, X, Y, W, None, WILDCARD)
 
@@ -101,12 +115,24 @@ class BodyBuilder:
         turn = self._pick(range(len(self.elements))) if len(self.elements) > 1 else 0
         return tuple(self.elements[turn:] + self.elements[:turn])
 
+    def _condition(self) -> Comparison:
+        """A built-in that is said to be true of a variable."""
+        call = FunctionTerm(self._pick(CONDITIONS), (self._pick(self.known),))
+        return Comparison("=", call, Constant(True))
+
     def _comparison(self) -> None:
         operator = self._pick(COMPARISONS)
         known = self.limited if operator == "=" else self.known
         left = self._side(known, (0, 0, 0, 1, 2))
         right = self._side([variable for variable in known if variable != left], (0, 0, 1, 1, 2))
         comparison = Comparison(operator, left, right)
+        if (
+            self.known
+            and self.profile.arithmetic
+            and not self.profile.integers_only
+            and self._pick((False,) * 4 + (True,))
+        ):
+            comparison = self._condition()
         negated = self.profile.negation and self._pick((False,) * 5 + (True,))
         self.elements.append(Negation(comparison) if negated else comparison)
 
@@ -177,8 +203,7 @@ class BodyBuilder:
         return self._pick(options) or Constant(self._pick(INTEGERS))
 
     def _function(self, argument: Term) -> Term:
-        names = ("abs",) if self.profile.integers_only else ("abs", "floor", "round", "length", "upper", "concat")
-        name = self._pick(names)
+        name = self._pick(("abs",) if self.profile.integers_only else FUNCTIONS)
         return FunctionTerm(name, (argument, argument) if name == "concat" else (argument,))
 
     def _argument(self, before: Sequence[Term]) -> Term:

@@ -16,11 +16,12 @@ from tests.generator.profile import Domain, Profile
 T = TypeVar("T")
 
 INTEGERS: tuple[Value, ...] = (0, 1, 2, 3, 4)
-# 1 and 1.0e0 are two constants and equal numbers; true and "1" are neither.
+# 1 and 1.0e0 are two constants and equal numbers, and so is a float; true and "1" are neither. Moments have such twins, too.
 NUMBERS: tuple[Value, ...] = (Decimal("0.5"), 1.0, Decimal("2.5"), 0.5)
 WORDS: tuple[Value, ...] = (
     *(True, "a", False, "1"),
-    *(Iri("http://example.org/a"), Literal("2026-01-01", XSD + "date")),
+    *(Iri("http://example.org/a"), Literal("2026-01-01", XSD + "date"), Literal("1.0E0", XSD + "float")),
+    *(Literal(f"2026-01-01T{moment}", XSD + "dateTime") for moment in ("12:00:00+01:00", "11:00:00Z")),
 )
 # The simplest value first; likely ones more than once.
 POOLS: dict[Domain, tuple[Value, ...]] = {

@@ -48,8 +48,8 @@ def test_query_texts_know_the_prefixes_of_the_program() -> None:
     [
         ("path(X)", "E201"),
         ("path(X, Y), X < Z", "E202"),
-        ("path(f(X), Y)", "E301"),
-        ("path([X], Y)", "E301"),
+        ("path(X, Y), not path(f(X, _), Y)", "E301"),
+        ("path(X, Y), not path([X | Z], Y)", "E301"),
         ("path(X", "E104"),
         ("nope:p(X)", "E111"),
         ("path(1, X). edge(1, X)", "E104"),
@@ -77,10 +77,9 @@ def test_a_query_about_nothing_has_no_answers_and_a_warning() -> None:
     assert kb.unknown_predicates(kb.parse_query("path(X, Y)")) == []
 
 
-@pytest.mark.parametrize("program", ["p(X, [X]) :- q(X).", "p(f(X)) :- q(X).", "q(1). ?- q(f(X))."])
-def test_rules_and_queries_that_no_engine_evaluates_are_an_error_at_once(program: str) -> None:
+def test_a_query_that_no_engine_evaluates_is_an_error_at_once() -> None:
     with pytest.raises(ProgramError, match="E301"):
-        KnowledgeBase(program)
+        KnowledgeBase("q(1). ?- q(X), not q(f(_)).")
 
 
 def test_function_terms_in_facts_are_constants() -> None:

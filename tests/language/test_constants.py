@@ -134,7 +134,7 @@ def test_a_full_stop_behind_a_prefixed_name_ends_the_clause() -> None:
         ('"x"^^xsd:string', "x"),
         ('"2026-01-31"^^xsd:date', typed("2026-01-31", "date")),
         ('"2026-01-31T12:00:00Z"^^xsd:dateTime', typed("2026-01-31T12:00:00Z", "dateTime")),
-        ('"P1D"^^xsd:duration', typed("P1D", "duration")),
+        ('"P1D"^^xsd:duration', typed("P1D", "dayTimeDuration")),
         ('"5"^^<http://e/metre>', Literal("5", "http://e/metre")),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_publication_catches_up_with_what_changed(kb: KnowledgeBase, tmp_path:
     again = KnowledgeBase.open(tmp_path / "kb")
     again.publish(place, ["path"])
     assert polars_rows(place / "path.delta") == {(1, 2), (2, 3), (1, 3)}
-    assert DeltaTable(str(place / "path.delta")).history()[0]["operation"] == "WRITE"
+    assert DeltaTable(str(place / "path.delta")).history()[0]["operation"] == "MERGE"  # some may be there already
     assert DeltaTable(str(place / "path.delta")).version() == 1
     again.publish(place, ["path"])
     assert DeltaTable(str(place / "path.delta")).version() == 1

@@ -66,7 +66,12 @@ def test_tracks_are_about_as_lively_as_the_published_ones(name: str, around: int
     assert len(facts(updates, "insert")[0]) > 30
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+_ON_SPARK = (pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark"))
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=_ON_SPARK if name == "structured" else ()) for name in EXPERIMENTS]
+)
 def test_tiny_experiments_give_the_right_states(name: str) -> None:
     outcome = run_experiment(name, TINY)
     assert [*outcome.problems, *problems(outcome)] == []
@@ -75,7 +80,7 @@ def test_tiny_experiments_give_the_right_states(name: str) -> None:
     console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     print_report(Report({name: outcome}), console)
     shown = console.export_text()
-    assert "bf-marking" in shown
+    assert ("changes/s" if name == "structured" else "bf-marking") in shown
     if name == "seq":
         assert [outcome.run("10", strategy).deletions for strategy in ("bf", "bf-marking")] == list(SEQ[10].deletions)
         assert "published, new" in shown

@@ -97,7 +97,7 @@ def test_rejected_updates_are_logged(tmp_path: Path) -> None:
 
 
 def test_a_limit_rejects_an_update_as_a_whole() -> None:
-    from corollary.knowledge_base import Limits
+    from corollary import Limits
 
     kb = KnowledgeBase(RULES + " r3: pair(X, Y) :- edge(X, _), edge(Y, _).", limits=Limits(facts=200))
     updates = [{"insert": {"edge": [[5, n] for n in range(150)]}}, GOOD]

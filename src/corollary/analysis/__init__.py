@@ -1,6 +1,7 @@
 """Program analysis: safety, dependencies, hyper-nodes, stratification, modules, and what rule changes do to them."""
 
 from corollary.analysis.analysis import Analysis, analyse, analyse_texts, checked
+from corollary.analysis.constraints import constraint_elements, minimal_elements
 from corollary.analysis.evaluable import check_evaluable
 from corollary.analysis.modules import Module, ModuleKind, module_name, modules_of
 from corollary.analysis.predicates import PredicateInfo, predicates_of
@@ -25,9 +26,11 @@ __all__ = [
     "check_rule_safety",
     "check_stratification",
     "checked",
+    "constraint_elements",
     "delete_rules",
     "insert_rules",
     "limited_variables",
+    "minimal_elements",
     "module_name",
     "modules_of",
     "predicates_of",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from corollary.analysis.doubts import check_doubts
+from corollary.analysis.lowering import lower
+from corollary.analysis.meaning import Meaning
 from corollary.analysis.modules import module_name
-from corollary.analysis.predicates import PredicateInfo, check_arities, check_definitions, predicates_of
+from corollary.analysis.predicates import PredicateInfo, check_arities, check_definitions, check_names, predicates_of
 from corollary.analysis.rule_graph import RuleGraph
 from corollary.analysis.safety import check_query_safety, check_rule_safety
 from corollary.analysis.stratification import check_stratification
-from corollary.diagnostics import Diagnostic, ProgramError, Source
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import Parsed, parse, print_rule
-from corollary.program import Program
+from corollary.program import EQUALITY, Program, atoms_of
+from corollary.program.arities import with_arities
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,53 @@ class Analysis:
     program: Program
     graph: RuleGraph
     diagnostics: tuple[Diagnostic, ...]
+    meaning: Meaning = field(default_factory=Meaning)
+    known: Mapping[str, int] = field(default_factory=dict)
+    """Predicates that have facts, or once had some, with their numbers of arguments, whether or not the text mentions them."""
+
+    @cached_property
+    def evaluated(self) -> RuleGraph:
+        """The rules that engines run; those of the program unless it needs more than plain rules."""
+        return lower(self.graph, self.meaning, self._arities)
+
+    @cached_property
+    def _arities(self) -> dict[str, int]:
+        found = {facts.predicate: facts.arity for facts in self.program.facts}
+        for rule in self.graph.rules.values():
+            found |= {atom.predicate: atom.arity for atom in (rule.head, *(atom for atom, _ in atoms_of(rule.body)))}
+        return {**self.known, **found}
+
+    def knowing(self, arities: Mapping[str, int]) -> Analysis:
+        """The same program with facts of these predicates; the same object where that makes no difference."""
+        found = {**self._arities, **arities}
+        if found == self._arities or not (self.meaning.has_universe or EQUALITY in found):
+            return self
+        return replace(self, known=found)
+
+    @property
+    def is_lowered(self) -> bool:
+        return self.evaluated is not self.graph
+
+    def under(self, meaning: Meaning) -> Analysis:
+        """The same program where it is to mean something else: other things may be wrong with it then."""
+        if meaning == self.meaning:
+            return self
+        if meaning.mixed_arities and not self.meaning.mixed_arities:
+            return self._with_arities(meaning)
+        kept = [
+            one for one in self.diagnostics if one.kind not in (catalogue.UNSAFE_VARIABLE, catalogue.NOT_STRATIFIED)
+        ]
+        found = _about(self.program, self.graph, meaning)
+        return Analysis(self.program, self.graph, _in_order([*kept, *found]), meaning, self.known)
+
+    def _with_arities(self, meaning: Meaning) -> Analysis:
+        """With the number of arguments in the names of predicates. What the reader said of the text stays."""
+        read = [one for one in self.diagnostics if one.code[1] == "1"]
+        again = analyse(with_arities(self.program))
+        found = Analysis(
+            again.program, again.graph, _in_order([*read, *again.diagnostics]), Meaning(mixed_arities=True)
+        )
+        return found.under(meaning)
 
     @property
     def errors(self) -> list[Diagnostic]:
@@ -70,13 +120,36 @@ def analyse(program: Program) -> Analysis:
     graph = RuleGraph.of(program.rules)
     found = [
         *check_arities(program),
-        *(diagnostic for rule in program.rules for diagnostic in check_rule_safety(rule)),
-        *(diagnostic for query in program.queries for diagnostic in check_query_safety(query)),
-        *check_stratification(graph),
+        *check_names(program),
+        *(
+            one
+            for rule in program.rules
+            for one in check_rule_safety(rule)
+            if one.kind is not catalogue.UNSAFE_VARIABLE
+        ),
+        *(one for one in _query_mistakes(program) if one.kind is not catalogue.UNSAFE_VARIABLE),
+        *_about(program, graph, Meaning()),
         *check_doubts(program),
         *check_definitions(program),
     ]
     return Analysis(program, graph, _in_order(found))
+
+
+def _about(program: Program, graph: RuleGraph, meaning: Meaning) -> list[Diagnostic]:
+    """What is wrong with a program under a meaning: variables that nothing limits, and negation through recursion."""
+    found: list[Diagnostic] = []
+    if not meaning.has_universe:
+        mistakes = [*(one for rule in program.rules for one in check_rule_safety(rule)), *_query_mistakes(program)]
+        found += [one for one in mistakes if one.kind is catalogue.UNSAFE_VARIABLE]
+    if meaning.is_well_founded:
+        return found
+    # Rules that are unsafe can be looked at as they stand only.
+    rules = graph if found else Analysis(program, graph, (), meaning).evaluated
+    return [*found, *check_stratification(rules)]
+
+
+def _query_mistakes(program: Program) -> list[Diagnostic]:
+    return [one for query in program.queries for one in check_query_safety(query)]
 
 
 def analyse_texts(*sources: Source) -> Analysis:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from corollary.diagnostics import Diagnostic, Span, catalogue, did_you_mean
 from corollary.language.build import FORMS
-from corollary.program import Atom, Facts, Program, atoms_of
+from corollary.program import Atom, Facts, FunctionDeclaration, Program, atoms_of
+from corollary.program.builtins import find_builtin, find_condition, meant_condition
+from corollary.program.builtins.declaration import shortened
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,28 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
             yield Diagnostic(catalogue.ARITY_MISMATCH, message, use.span, hint, (place,) if place else ())
 
 
+def check_names(program: Program) -> Iterator[Diagnostic]:
+    """One error per built-in that the program gives facts or rules."""
+    reported: set[str] = set()
+    for use in _definitions(program):
+        if use.predicate not in reported and (found := find_condition(use.predicate)) is not None:
+            reported.add(use.predicate)
+            message = f"'{shortened(use.predicate)}' is a built-in: it cannot have facts or rules"
+            hint = f"{found.signature}: {found.summary}; take another name for the predicate"
+            yield Diagnostic(catalogue.DEFINED_BUILTIN, message, use.span, hint)
+
+
+def check_functions(program: Program) -> Iterator[Diagnostic]:
+    """An error for each function that the program declares and the host program has not registered like that."""
+    for declaration in program.of_type(FunctionDeclaration):
+        found = find_builtin(declaration.name)
+        if found is None or not found.parameters.take(declaration.arity):
+            missing = "has not been registered" if found is None else f"takes {found.parameters.counts}"
+            message = f"the function '{declaration.name}' of {_arguments(declaration.arity)} {missing}"
+            hint = f"before the rules are read: KnowledgeBase.register({declaration.name!r}, function)"
+            yield Diagnostic(catalogue.MISSING_FUNCTION, message, declaration.span, hint)
+
+
 def check_definitions(program: Program) -> Iterator[Diagnostic]:
     """Warns of predicates that bodies or queries use and that nothing defines, at their first use."""
     known = predicates_of(program)
@@ -79,6 +103,8 @@ def check_definitions(program: Program) -> Iterator[Diagnostic]:
         warned.add(name)
         form = FORMS.get(name.lower())
         hint = f"is this meant: {form}?" if form else did_you_mean(name, defined)
+        if hint is None and (builtin := meant_condition(name)) is not None:
+            hint = f"the built-in is written {builtin.shown}(…) in a body"
         if name in in_rules:
             message = f"'{name}' is used but never defined: no fact, no rule, no @input"
             yield Diagnostic(catalogue.UNDEFINED_PREDICATE, message, atom.span, hint)
@@ -93,12 +119,16 @@ def _arguments(count: int) -> str:
 
 def _uses(program: Program) -> Iterator[_Use]:
     """Every use of a predicate, in the order of the text as far as statements go."""
+    yield from _definitions(program)
+    for atom in [*_body_atoms(program), *_query_atoms(program)]:
+        yield _Use(atom.predicate, atom.arity, atom.span)
+
+
+def _definitions(program: Program) -> Iterator[_Use]:
     for facts in program.facts:
         yield _Use(facts.predicate, facts.arity, _first_fact(facts))
     for rule in program.rules:
         yield _Use(rule.head.predicate, rule.head.arity, rule.head.span)
-    for atom in [*_body_atoms(program), *_query_atoms(program)]:
-        yield _Use(atom.predicate, atom.arity, atom.span)
 
 
 def _first_fact(facts: Facts) -> Span | None:

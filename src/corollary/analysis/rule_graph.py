@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import networkx as nx
 
-from corollary.analysis.unification import may_unify
-from corollary.program import Rule, atoms_of
+from corollary.analysis.unification import may_unify, refined, restrictions
+from corollary.program import Atom, Rule, atoms_of
 
 N = TypeVar("N")
 
@@ -116,6 +116,12 @@ class RuleGraph:
     def is_recursive(self, node: HyperNode) -> bool:
         return len(node.rules) > 1 or self.rule_edges.has_edge(node.rules[0], node.rules[0])
 
+    def is_undecided(self, node: HyperNode) -> bool:
+        """Whether rules of the hyper-node negate, or aggregate over, what the hyper-node itself derives."""
+        return self.is_recursive(node) and any(
+            kind.is_strict for _, _, kinds in all_edges(self.rule_edges.subgraph(node.rules)) for kind in kinds
+        )
+
 
 def connect(edges: nx.DiGraph[str], producers: Iterable[Rule], consumers: Iterable[Rule]) -> None:
     """Adds the edges from each producer to each consumer that can use what it derives."""
@@ -125,8 +131,16 @@ def connect(edges: nx.DiGraph[str], producers: Iterable[Rule], consumers: Iterab
     for consumer in consumers:
         for atom, kind in atoms_of(consumer.body, aggregated=consumer.has_head_aggregate):
             for producer in by_head.get(atom.predicate, ()):
-                if may_unify(producer.head, atom):
+                if may_unify(producer.head, atom) and _may_meet(producer, consumer, atom):
                     add_edge(edges, producer.name, consumer.name, [Dependency(kind)])
+
+
+def _may_meet(producer: Rule, consumer: Rule, atom: Atom) -> bool:
+    """Whether a fact of one rule may be what the atom of the other asks for, with what comparisons say about variables."""
+    made, wanted = restrictions(producer.body), restrictions(consumer.body)
+    if not (made or wanted):
+        return True
+    return may_unify(refined(producer.head, made), refined(atom, wanted))
 
 
 def link(hyper_edges: nx.DiGraph[HyperNode], rule_edges: nx.DiGraph[str], nodes: Iterable[HyperNode]) -> None:

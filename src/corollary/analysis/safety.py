@@ -9,14 +9,10 @@ from corollary.language import print_rule
 from corollary.program import (
     AggregateTerm,
     Aggregation,
-    Arithmetic,
     Assignment,
     Atom,
     BodyElement,
     Comparison,
-    FunctionTerm,
-    ListTerm,
-    Minus,
     Negation,
     Query,
     Rule,
@@ -25,11 +21,13 @@ from corollary.program import (
     Wildcard,
     all_terms_of,
     element_variables,
-    find_function,
     subterms,
     variables_of,
 )
+from corollary.program.patterns import computed_parts, is_pattern, pairs, pattern_variables
+from corollary.program.solving import solutions_of
 
+_HERE = "this comparison"
 _HINT = "a positive atom, an equality with something limited, or BIND must give it a value"
 
 
@@ -64,34 +62,20 @@ def limited_variables(body: Sequence[BodyElement]) -> set[str]:
 def _limits_at_once(element: BodyElement) -> Iterator[Variable]:
     if isinstance(element, Atom):
         for argument in element.arguments:
-            yield from _pattern_variables(argument)
+            yield from pattern_variables(argument)
     elif isinstance(element, Aggregation):
         yield from element_variables(element)
 
 
-def _pattern_variables(term: Term) -> Iterator[Variable]:
-    """The variables that matching a stored term against this one gives a value."""
-    match term:
-        case Variable():
-            yield term
-        case FunctionTerm() if find_function(term.name) is None:
-            for argument in term.arguments:
-                yield from _pattern_variables(argument)
-        case ListTerm():
-            for item in (*term.items, *([term.tail] if term.tail is not None else [])):
-                yield from _pattern_variables(item)
-        case _:
-            pass
-
-
 def _assignable(element: Comparison | Assignment) -> Iterator[tuple[Variable, Term]]:
+    """Variables, each with a term that gives it a value where that has one: an equality is matched in both directions."""
     if isinstance(element, Assignment):
         yield element.variable, element.expression
     elif element.operator == "=":
-        if isinstance(element.left, Variable):
-            yield element.left, element.right
-        if isinstance(element.right, Variable):
-            yield element.right, element.left
+        for left, right in pairs(element.left, element.right) or ():
+            yield from ((variable, right) for variable in pattern_variables(left))
+            yield from ((variable, left) for variable in pattern_variables(right))
+        yield from solutions_of(element)
 
 
 def _is_limited(term: Term, limited: set[str]) -> bool:
@@ -119,9 +103,14 @@ def _check_element(
     match element:
         case Atom():
             for argument in element.arguments:
-                yield from _check_terms(_computed(argument), limited, "this argument")
+                yield from _check_terms(computed_parts(argument), limited, "this argument")
+        case Comparison(operator="=") if is_pattern(element.left) or is_pattern(element.right):
+            for left, right in pairs(element.left, element.right) or [(element.left, element.right)]:
+                yield from _check_terms(
+                    [left, right] if _are_open(left, right) else _closed(left, right), limited, _HERE
+                )
         case Comparison():
-            yield from _check_terms([element.left, element.right], limited, "this comparison")
+            yield from _check_terms([element.left, element.right], limited, _HERE)
         case Assignment():
             yield from _check_terms([element.expression], limited, "BIND")
         case Negation(element=Comparison() as comparison):
@@ -132,21 +121,16 @@ def _check_element(
             yield from _check_aggregation(element, body, head)
 
 
-def _computed(term: Term) -> Iterator[Term]:
-    """The outermost parts of a term that have to be computed before they can be matched."""
-    match term:
-        case Arithmetic() | Minus():
-            yield term
-        case FunctionTerm() if find_function(term.name) is not None:
-            yield term
-        case FunctionTerm():
-            for argument in term.arguments:
-                yield from _computed(argument)
-        case ListTerm():
-            for item in term.items:
-                yield from _computed(item)
-        case _:
-            pass
+def _are_open(left: Term, right: Term) -> bool:
+    """Whether `_` stands on both sides, so that neither has anything to fit."""
+    return all(any(isinstance(part, Wildcard) for part in subterms(side)) for side in (left, right))
+
+
+def _closed(left: Term, right: Term) -> Iterator[Term]:
+    """What needs a value for two terms to be matched: all but `_` as a part of a function term or of a list."""
+    for side in (left, right):
+        yield from pattern_variables(side)
+        yield from computed_parts(side)
 
 
 def _check_terms(terms: Iterable[Term], limited: set[str], place: str) -> Iterator[Diagnostic]:
@@ -163,7 +147,7 @@ def _check_negation(
 ) -> Iterator[Diagnostic]:
     """A variable that occurs only here means "there is none"; one that occurs elsewhere too has to be limited."""
     for argument in atom.arguments:
-        yield from _check_terms(_computed(argument), limited, "this argument")
+        yield from _check_terms(computed_parts(argument), limited, "this argument")
     elsewhere = {variable.name for term in head for variable in variables_of(term)}
     for element in body:
         if element is not negation:

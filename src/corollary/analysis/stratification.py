@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import networkx as nx
@@ -12,6 +13,7 @@ from corollary.diagnostics import Diagnostic, Span, catalogue
 from corollary.language import print_element, print_rule
 from corollary.program import Atom, atoms_of
 
+_AUXILIARY, _VARIABLE = re.compile(r"<\\u0000([^>]*)>"), re.compile(r"\? x(\d+)")
 _WORDS = {
     Dependency.POSITIVE: "uses",
     Dependency.NEGATIVE: "negates",
@@ -49,13 +51,18 @@ def _diagnostic(graph: RuleGraph, cycle: list[str]) -> Diagnostic:
         supplier = cycle[(position + 1) % len(cycle)]
         atom, kind = _used_atom(graph, name, supplier, strict=position == 0)
         span = span or atom.span
-        notes.append(f"{name}: {print_rule(graph.rules[name])}")
-        notes.append(f"    {_WORDS[kind]} {print_element(atom)}, which {supplier} derives")
+        notes.append(f"{name}: {_readable(print_rule(graph.rules[name]))}")
+        notes.append(f"    {_WORDS[kind]} {_readable(print_element(atom))}, which {supplier} derives")
     head = graph.rules[cycle[0]].head.predicate
     way = "aggregates over" if any("aggregates" in note for note in notes[1:2]) else "negates"
     message = f"the program is not stratified: '{head}' {way} what depends on '{head}' itself"
     hint = "break the cycle, or separate the facts by different constants in the same argument"
     return Diagnostic(catalogue.NOT_STRATIFIED, message, span, hint, tuple(notes))
+
+
+def _readable(text: str) -> str:
+    """A rule without what keeps auxiliary predicates and variables apart from those of the program."""
+    return _VARIABLE.sub(lambda found: f"X{int(found[1]) + 1}", _AUXILIARY.sub(r"\1", text))
 
 
 def _used_atom(graph: RuleGraph, user: str, supplier: str, *, strict: bool) -> tuple[Atom, Dependency]:

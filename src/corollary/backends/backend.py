@@ -111,6 +111,24 @@ class Backend(Protocol):
 
     def answers(self, query: Query, prefixes: Mapping[str, str]) -> Result: ...
 
+    @property
+    def stated(self) -> set[str]:
+        """The predicates that have explicit facts, as long as nothing was derived."""
+        ...
+
+    def derived_by(
+        self,
+        graph: RuleGraph,
+        wanted: Mapping[str, Sequence[str]],
+        given: Mapping[str, Any],
+        prefixes: Mapping[str, str],
+    ) -> dict[str, Result]:
+        """The facts of predicates, with names for their columns, that these rules derive from explicit facts and those given.
+
+        Nothing else is derived, and nothing is kept.
+        """
+        ...
+
     def owners(self, predicate: str) -> dict[str, int]: ...
 
     def view(self, predicate: str, prefixes: Mapping[str, str]) -> str:

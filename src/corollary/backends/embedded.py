@@ -57,7 +57,9 @@ class EmbeddedBackend(Loader):
             discards_errors=settings.discards_errors,
             updates=settings.updates,
             strategy=settings.strategy,
+            index=settings.index,
         )
+        engine.universe.deepest = settings.limits.depth
         engine.listener = lambda outcome: self.listener(self._difference(outcome))
         engine.new_check = lambda: self.new_check()
         return engine
@@ -180,6 +182,25 @@ class EmbeddedBackend(Loader):
 
         names = [variable.name for variable in query.variables]
         return Result(self.engine.universe, self.engine.answers(query), names, prefixes)
+
+    @property
+    def stated(self) -> set[str]:
+        return self.engine.stated
+
+    def derived_by(
+        self,
+        graph: RuleGraph,
+        wanted: Mapping[str, Sequence[str]],
+        given: Mapping[str, Any],
+        prefixes: Mapping[str, str],
+    ) -> dict[str, Result]:
+        from corollary.results import Result
+
+        found = self.engine.derived_by(graph, wanted, self._encoded(list(given.items())), self.new_check())
+        return {
+            predicate: Result(self.engine.universe, rows, wanted[predicate], prefixes)
+            for predicate, rows in found.items()
+        }
 
     def owners(self, predicate: str) -> dict[str, int]:
         return self.engine.owners(predicate)

@@ -91,7 +91,9 @@ class SparkBackend:
             spark = self._session or start_session(overrides=self._overrides)
         self._start_seconds = time.monotonic() - started
         workspace = Workspace(spark, settings.workspace)
-        return Context(spark, workspace, SparkUniverse(spark, workspace, settings.hash_bits), settings)
+        universe = SparkUniverse(spark, workspace, settings.hash_bits)
+        universe.collisions = replace(universe.collisions, deepest=self.settings.limits.depth)
+        return Context(spark, workspace, universe, settings)
 
     @cached_property
     def store(self) -> MaintainedStore:
@@ -107,6 +109,7 @@ class SparkBackend:
         return SparkEngine(
             self._graph, self.context, self.store,
             discards_errors=self.settings.discards_errors, follows_changes=self.settings.updates,
+            without=self.settings.without,
         )  # fmt: skip
 
     @cached_property
@@ -282,6 +285,23 @@ class SparkBackend:
 
         names = [variable.name for variable in query.variables]
         return SparkResult(self.context, self.engine.answers(query), names, prefixes)
+
+    @property
+    def stated(self) -> set[str]:
+        return set(self.engine.store.explicit)
+
+    def derived_by(
+        self,
+        graph: RuleGraph,
+        wanted: Mapping[str, Sequence[str]],
+        given: Mapping[str, Any],
+        prefixes: Mapping[str, str],
+    ) -> dict[str, Result]:
+        from corollary.engines.spark.result import SparkResult
+
+        frames = dict(self._ingest.encoded(list(given.items())))
+        found = self.engine.derived_by(graph, wanted, frames, self.new_check())
+        return {name: SparkResult(self.context, frame, wanted[name], prefixes) for name, frame in found.items()}
 
     def _result(self, frame: Frame, prefixes: Mapping[str, str] | None) -> Result:
         from corollary.engines.spark.result import SparkResult

@@ -13,6 +13,7 @@ import typer
 
 from corollary import __version__
 from corollary.cli.bench import bench
+from corollary.cli.builtins import builtins
 from corollary.cli.check import check
 from corollary.cli.compact import compact
 from corollary.cli.diff import diff
@@ -68,7 +69,7 @@ def _answering(command: Callable[..., None]) -> Callable[..., None]:
     return run_command
 
 
-for command in (run, query, repl, stream, rules, check, graph, fmt, bench, doctor):
+for command in (run, query, repl, stream, rules, check, graph, fmt, builtins, bench, doctor):
     app.command()(_answering(command))
 for care in (init, update, log, diff, export, apply, compact, verify):
     app.command(rich_help_panel="Knowledge bases in a directory")(_answering(care))

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corollary.analysis import Analysis, analyse_texts
+from corollary.analysis.constraints import constraint_elements, minimal_elements
 from corollary.cli.output import ExitCode, plural, print_diagnostics, read_sources
 from corollary.diagnostics import Diagnostic, ProgramError
 from corollary.language import print_rule
@@ -21,6 +22,9 @@ from corollary.language import print_rule
 def check(
     files: Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+    constraints: Annotated[
+        bool, typer.Option("--constraints", help="Show what facts must have in common to match in each rule.")
+    ] = False,
 ) -> None:
     """Check programs: mistakes, doubts, and a summary of predicates, rules and hyper-nodes.
 
@@ -34,10 +38,13 @@ def check(
         print(json.dumps(_unreadable(error.diagnostics), ensure_ascii=False, indent=2))
         raise typer.Exit(ExitCode.PROGRAM) from None
     if as_json:
-        print(json.dumps(analysis.as_dict(), ensure_ascii=False, indent=2))
+        found = {**analysis.as_dict(), **({"constraints": _constraints(analysis)} if constraints else {})}
+        print(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         print_diagnostics(analysis.diagnostics)
         _print_summary(analysis)
+        if constraints:
+            _print_constraints(analysis)
     raise typer.Exit(ExitCode.PROGRAM if analysis.errors else ExitCode.FINE)
 
 
@@ -74,3 +81,22 @@ def _hyper_node_table(analysis: Analysis) -> Table:
             first = (str(number), str(graph.strata[node]), analysis.modules[number]) if position == 0 else ("", "", "")
             table.add_row(*first, Text(f"{name}: {print_rule(graph.rules[name], analysis.program.prefixes)}"))
     return table
+
+
+def _constraints(analysis: Analysis) -> list[dict[str, object]]:
+    """The constraint elements of each rule: all (SCE), and the minimal set (MCE) with their types."""
+    found: list[dict[str, object]] = []
+    for rule in analysis.graph.rules.values():
+        elements = constraint_elements(rule)
+        minimal = [{"element": str(one), "type": one.type} for one in minimal_elements(elements)]
+        found.append({"rule": rule.name, "sce": [str(one) for one in elements], "mce": minimal})
+    return found
+
+
+def _print_constraints(analysis: Analysis) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    table = Table("rule", "constraint element", "type", show_edge=False, pad_edge=False)
+    for rule in analysis.graph.rules.values():
+        for place, one in enumerate(minimal_elements(constraint_elements(rule))):
+            table.add_row("" if place else rule.name, Text(str(one)), one.type)
+    console.print("", table, sep="\n")

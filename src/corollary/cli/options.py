@@ -49,6 +49,12 @@ SetOptions = Annotated[
 ]
 
 
+Mode = Annotated[
+    str | None,
+    typer.Option("--mode", help="Derive what a query needs (demand), everything (materialise), or as it pays (auto)."),
+]
+
+
 class OnError(StrEnum):
     DISCARD = "discard"
     STOP = "stop"

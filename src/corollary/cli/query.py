@@ -14,6 +14,7 @@ from corollary.cli.options import (
     FactsHeader,
     LimitFacts,
     LimitTime,
+    Mode,
     Rdf,
     RejectsFile,
     SetOptions,
@@ -22,7 +23,7 @@ from corollary.cli.options import (
     chosen_settings,
     open_knowledge_base,
 )
-from corollary.cli.output import print_diagnostics, read_sources
+from corollary.cli.output import print_diagnostics, read_sources, terminal
 from corollary.cli.run import derive
 from corollary.cli.stores import VersionOption, open_store
 from corollary.knowledge_base import KnowledgeBase
@@ -45,6 +46,10 @@ def query(
     strict: Strict = False,
     rejects: RejectsFile = None,
     version: VersionOption = None,
+    mode: Mode = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the rules that answer the query on demand, and nothing else.")
+    ] = False,
     settings: SettingsFile = None,
     set_: SetOptions = None,
 ) -> None:
@@ -53,11 +58,17 @@ def query(
     if file.is_dir():
         kb = _stored(file, version, data)
     else:
-        chosen = chosen_settings(settings, set_, limit_time=limit_time, limit_facts=limit_facts, updates=False)
+        chosen = chosen_settings(
+            settings, set_, limit_time=limit_time, limit_facts=limit_facts, updates=False, mode=mode
+        )
         kb = open_knowledge_base(read_sources([file]), data, chosen)
     asked = kb.parse_query(text)
     print_diagnostics(kb.unknown_predicates(asked))
-    derive(kb)
+    if explain:
+        terminal().print(kb.demanded(asked).text(kb.program.prefixes), end="", markup=False, soft_wrap=True)
+        return
+    if not kb.is_on_demand(asked):
+        derive(kb)
     if as_json:
         print_json_answers(kb, asked)
     else:

@@ -18,6 +18,7 @@ from corollary.cli.options import (
     LimitFacts,
     LimitTime,
     Master,
+    Mode,
     OnError,
     Programs,
     Rdf,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 class Explanation(StrEnum):
     PLANS = "plans"
     SQL = "sql"
+    DEMAND = "demand"
 
 
 def run(
@@ -70,7 +72,10 @@ def run(
     rejects: RejectsFile = None,
     explain: Annotated[
         Explanation | None,
-        typer.Option("--explain", help="Show how each rule was evaluated; --explain=sql shows the rules as SQL views."),
+        typer.Option(
+            "--explain",
+            help="Show how each rule was evaluated, or with =sql as a view; with =demand, rules for the queries.",
+        ),
     ] = None,
     on_error: Annotated[
         OnError | None,
@@ -82,6 +87,7 @@ def run(
     master: Master = None,
     conf: Conf = None,
     workspace: WorkspaceDirectory = None,
+    mode: Mode = None,
     without: Annotated[
         list[str] | None, typer.Option("--without", metavar="NAME", help="Leave an optimisation out; may be repeated.")
     ] = None,
@@ -105,6 +111,7 @@ def run(
                 limit_facts=limit_facts,
                 on_error=on_error.value if on_error is not None else None,
                 updates=False,
+                mode=mode,
                 without=checked_optimisations(without) if without else None,
             ),
             engine=engine.value,
@@ -113,8 +120,10 @@ def run(
         queries = asked_queries(kb, query or []) or list(kb.queries)
         if query:
             print_diagnostics(warning for one in queries for warning in kb.unknown_predicates(one))
+    only_asks = mode not in (None, "materialise") and bool(queries) and not out and not kb.program.outputs
+    on_demand = only_asks and all(kb.is_on_demand(one) for one in queries)
     with watch.step("derive"):
-        report = derive(kb)
+        report = derive(kb) if not on_demand else None
     with watch.step("publish"):
         for one in queries:
             if form is OutFormat.JSON:
@@ -126,9 +135,12 @@ def run(
             terminal_for_errors().print(f"wrote {path}", markup=False, style="dim")
     if explain is Explanation.SQL:
         terminal().print(kb.sql() + "\n", markup=False)
+    elif explain is Explanation.DEMAND:
+        for one in queries:
+            terminal().print(kb.demanded(one).text(kb.program.prefixes), markup=False, soft_wrap=True)
     elif explain is not None and report is not None:
         terminal().print(report.explain(kb.analysis.graph.rules, kb.program.prefixes) + "\n", markup=False)
-    if form is not OutFormat.JSON:
+    if form is not OutFormat.JSON and not on_demand:
         print_counts(kb, watch.seconds["derive"])
         if engine is EngineName.SPARK:
             print_stages(kb, watch)

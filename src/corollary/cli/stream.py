@@ -17,7 +17,6 @@ from corollary.cli.options import (
     Data,
     Facts,
     FactsHeader,
-    Programs,
     Rdf,
     SetOptions,
     SettingsFile,
@@ -27,6 +26,7 @@ from corollary.cli.options import (
 )
 from corollary.cli.output import plural, read_sources, terminal_for_errors
 from corollary.cli.run import derive
+from corollary.cli.stores import open_store
 from corollary.knowledge_base import KnowledgeBase
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class Policy(StrEnum):
 
 
 def stream(
-    files: Programs,
+    files: Annotated[
+        list[Path], typer.Argument(help="Program files, or the directory of a knowledge base; - is the standard input.")
+    ],
     updates: Annotated[
         str,
         typer.Option("--updates", metavar="FILE", help="Updates: JSON lines, or add(F). and delete(F).; - is stdin."),
@@ -86,13 +88,23 @@ def stream(
 ) -> None:
     """Keep the consequences of a program exact under a stream of updates.
 
+    In the directory of a knowledge base each update is a version, which also says how far the file of updates was read: started
+    again, the command goes on from there.
+
     Exits with 0; with 1 for a mistake in the program, 2 for one in the command, 3 for bad data, 130 when interrupted.
     """
-    data = Data(facts, facts_header, rdf or (), strict, None)
-    kb = open_knowledge_base(read_sources(files), data, chosen_settings(settings, set_))
-    derive(kb)
     source = sys.stdin if updates == "-" else updates
     options: dict[str, Any] = {"strategy": strategy.value, "policy": policy.value, "largest": largest}
+    data = Data(facts, facts_header, rdf or (), strict, None)
+    if len(files) == 1 and files[0].is_dir():
+        if data != Data() or settings is not None or set_:
+            raise typer.BadParameter("a knowledge base in a directory has its facts and its settings")
+        kb = open_store(files[0])
+        if updates != "-":
+            options["name"] = str(Path(updates).absolute())
+    else:
+        kb = open_knowledge_base(read_sources(files), data, chosen_settings(settings, set_))
+        derive(kb)
     with kb.stream(source, follow=follow, rejects=rejects, **options) as results, _statistics(stats, results) as note:
         try:
             with _Display(kb, results) as display:

@@ -1,7 +1,7 @@
 """`python -m corollary.cli.warm_up` compiles what following changes needs; numba keeps it for later processes.
 
-Each kind of closure, each strategy for recursive rules, counting and aggregates: small data are enough, for kernels are
-compiled by the types of their arguments.
+Each kind of closure, each strategy for recursive rules, counting and aggregates, the Yield index: small data are enough, for
+kernels are compiled by the types of their arguments.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def warm_up() -> None:
     for strategy in STRATEGIES:
         _change(KnowledgeBase(_RULES, strategy=strategy))
     _change(KnowledgeBase(_CLOSURES + _RULES))
+    _change(KnowledgeBase(_RULES, index="yield"))
 
 
 def _change(kb: KnowledgeBase) -> None:

@@ -67,6 +67,7 @@ DUPLICATE_RULE_NAME = _kind("E204", "two rules with one name")
 LOCAL_VARIABLE = _kind("E205", "a variable of an AGGREGATE used outside it")
 UNKNOWN_RULE = _kind("E206", "a rule name that no rule has")
 UNKNOWN_FUNCTION = _kind("E207", "a built-in function with the wrong number of arguments")
+UNDEFINED_AGGREGATE = _kind("E208", "an aggregate over facts that may be undefined")
 
 # Evaluating it
 NOT_EVALUATED = _kind("E301", "a form that parses but that this evaluator cannot run")
@@ -89,6 +90,8 @@ UNUSABLE_WORKSPACE = _kind("E410", "a directory for Spark's tables and checkpoin
 SPARK_UNAVAILABLE = _kind("E411", "Spark, or a cluster of it, that does not start")
 FAILED_STAGE = _kind("E412", "a stage on Spark that failed")
 BAD_SETTINGS = _kind("E413", "settings that cannot be read")
+UNASKABLE_SOURCE = _kind("E416", "a source that is asked without a value that it needs")
+FAILED_SOURCE = _kind("E417", "a source that gives no answer")
 
 # Knowledge bases in a directory
 NO_STORE = _kind("E430", "a directory that holds no knowledge base")
@@ -109,10 +112,21 @@ ABSENT_FACT = _kind("E452", "an update that deletes a fact which is not there")
 UPDATE_TOO_LARGE = _kind("E453", "an update with more facts than the limit")
 UNREADABLE_STREAM = _kind("E454", "a stream of updates that cannot be read on")
 NOT_STREAMED = _kind("E455", "a knowledge base that cannot follow a stream")
+STREAM_MOVED = _kind("E456", "a stream that cannot go on where it was left")
+MESSAGES_LOST = _kind("E457", "messages that a broker may have lost")
+BAD_CHANGE = _kind("E458", "a change in a streaming frame that cannot be applied")
+UNFIT_FRAME = _kind("E459", "a streaming frame that cannot be one of changes")
+NO_BROKER = _kind("E460", "a broker of messages that cannot be reached")
+OTHER_FEED = _kind("E461", "a feed of changes that does not belong to a knowledge base")
 
 # Locations
 MISPLACED_LOCATION = _kind("E470", "a location mark that does not stand before an argument of an atom")
 SECOND_LOCATION = _kind("E471", "an atom with two locations")
+
+# Built-ins and functions of the host program
+DEFINED_BUILTIN = _kind("E480", "a fact or a rule for a built-in")
+BAD_FUNCTION = _kind("E481", "a function of the host program that cannot be registered")
+MISSING_FUNCTION = _kind("E482", "a function that a program declares and the host program has not registered")
 
 # Semantics
 TERM_TOO_LARGE = _kind("E490", "a term that grows beyond the limit on depth or size")

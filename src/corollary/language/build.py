@@ -12,6 +12,7 @@ from corollary.language.literals import LiteralError
 from corollary.language.syntax import Node
 from corollary.language.typed_terms import typed_term
 from corollary.program import (
+    EQUALITY,
     AggregateOperation,
     AggregateTerm,
     Aggregation,
@@ -24,6 +25,7 @@ from corollary.program import (
     Constant,
     EvaluationError,
     Facts,
+    Function,
     FunctionTerm,
     Iri,
     ListTerm,
@@ -42,7 +44,8 @@ from corollary.program import (
     negate,
     subterms,
 )
-from corollary.program.arithmetic import is_number
+from corollary.program.arithmetic import ARITHMETIC_OPERATORS, COMPARISON_OPERATORS, is_number
+from corollary.program.builtins import find_condition
 
 FORMS = {
     "comp": "COMP(X, >=, 3)",
@@ -88,12 +91,15 @@ def _head(node: Node) -> Atom:
     if node.kind == "negated":
         hint = "negation belongs in the body, behind ':-'"
         raise Mistake(catalogue.BAD_HEAD, "a head cannot be negated", node.span, hint)
+    if node.kind == "comparison" and node.token.value == "=":
+        return Atom(EQUALITY, _terms(node.children), node.span)
     if node.kind in ("comparison", "aggregation", "alias", "operator", "distinct"):
         what = "a comparison" if node.kind == "comparison" else "this"
         raise Mistake(catalogue.BAD_HEAD, f"{what} cannot stand in a head", node.span, "a head is an atom: p(X, Y)")
     if node.kind == "call" and not _is_typed_term(node):
         _refuse_form(node)
-        return Atom(str(node.token.value), tuple(_head_argument(item) for item in node.children), node.span)
+        arguments, location = _arguments(node)
+        return Atom(str(node.token.value), tuple(_head_argument(item) for item in arguments), node.span, location)
     return _atom(node)
 
 
@@ -146,6 +152,8 @@ def _call_in_body(node: Node) -> BodyElement:
     if word == "bind" and kinds == ["alias"]:
         expression, variable = node.children[0].children
         return Assignment(term(expression), _variable(variable), node.span)
+    if (function := find_condition(str(node.token.value))) is not None:
+        return _condition(node, function)
     _refuse_form(node)
     return _atom(node)
 
@@ -186,7 +194,8 @@ def _is_typed_term(call: Node) -> bool:
 def _atom(node: Node) -> Atom:
     value, text = node.token.value, node.span.text
     if node.kind == "call" and not _is_typed_term(node):
-        return Atom(str(value), tuple(term(item) for item in node.children), node.span)
+        arguments, location = _arguments(node)
+        return Atom(str(value), tuple(term(item) for item in arguments), node.span, location)
     if node.kind == "name" or (node.kind == "variable" and not text.startswith(("?", "_"))):
         return Atom(str(value), (), node.span)
     if node.kind == "constant" and isinstance(value, Iri):
@@ -198,6 +207,17 @@ def _atom(node: Node) -> Atom:
     elif node.kind == "arithmetic" and value == "%":
         hint = "'%' starts a comment only at the start of a line: write // here"
     raise Mistake(catalogue.NOT_AN_ATOM, f"{shown} is not an atom or a comparison", node.span, hint)
+
+
+def _arguments(node: Node) -> tuple[list[Node], int | None]:
+    """The arguments of an atom without their marks, and the place of the one that is marked as its location."""
+    marked = [place for place, item in enumerate(node.children) if item.kind == "located"]
+    if len(marked) > 1:
+        message = "an atom has one location, and this is a second one"
+        hint = "mark the one argument that says where facts are stored"
+        raise Mistake(catalogue.SECOND_LOCATION, message, node.children[marked[1]].span, hint)
+    arguments = [item.children[0] if item.kind == "located" else item for item in node.children]
+    return arguments, marked[0] if marked else None
 
 
 # -- terms ---------------------------------------------------------------------------------------------------------
@@ -223,6 +243,9 @@ def term(node: Node) -> Term:
             return ListTerm(_terms(node.children), None, node.span)
         case "list_with_tail":
             return ListTerm(_terms(node.children[:-1]), term(node.children[-1]), node.span)
+        case "located":
+            message = "only an argument of an atom can be marked as a location"
+            raise Mistake(catalogue.MISPLACED_LOCATION, message, node.span, "for example link(@X, Y)")
         case _:
             what = {"comparison": "a comparison", "negated": "a negation", "operator": "an operator"}
             message = f"{what.get(node.kind, 'this')} cannot stand here: a term is needed"
@@ -253,10 +276,36 @@ def _call_in_term(node: Node) -> Term:
     if _is_typed_term(node):
         return Constant(_typed_term(name, arguments, node.span), node.span)
     function = find_function(name)
-    if function is not None and function.arity != len(arguments):
-        message = f"'{name}' takes {function.arity} argument{'s' * (function.arity != 1)}, not {len(arguments)}"
+    if function is None:
+        return FunctionTerm(name, arguments, node.span)
+    if not function.parameters.take(len(arguments)):
+        raise _wrong_count(node, function, len(arguments))
+    return _application(function, arguments, node.span)
+
+
+def _wrong_count(node: Node, function: Function, count: int) -> Mistake:
+    message = f"'{node.token.value}' takes {function.parameters.counts}, not {count}"
+    return Mistake(catalogue.UNKNOWN_FUNCTION, message, node.span)
+
+
+def _application(function: Function, arguments: tuple[Term, ...], span: Span) -> Term:
+    if function.operator in ARITHMETIC_OPERATORS:
+        return Arithmetic(function.operator, arguments[0], arguments[1], span)
+    return FunctionTerm(function.name, arguments, span)
+
+
+def _condition(node: Node, function: Function) -> Comparison:
+    """A built-in as a literal of a body: it is true of its arguments, or its last argument is its value."""
+    arguments = _terms(node.children)
+    if function.result == "boolean" and function.parameters.take(len(arguments)):
+        if function.operator in COMPARISON_OPERATORS:
+            return Comparison(function.operator, arguments[0], arguments[1], node.span)
+        return Comparison("=", _application(function, arguments, node.span), Constant(True, node.span), node.span)
+    if not arguments or not function.parameters.take(len(arguments) - 1):
+        more = "" if function.result == "boolean" else " and its result"
+        message = f"'{node.token.value}' takes {function.parameters.counts}{more}, not {len(arguments)}"
         raise Mistake(catalogue.UNKNOWN_FUNCTION, message, node.span)
-    return FunctionTerm(function.name if function else name, arguments, node.span)
+    return Comparison("=", _application(function, arguments[:-1], node.span), arguments[-1], node.span)
 
 
 def _typed_term(name: str, arguments: tuple[Term, ...], span: Span) -> Value:

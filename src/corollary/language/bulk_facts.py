@@ -209,7 +209,6 @@ class FactReader:
         return self._prefixes[prefix] + local if prefix in self._prefixes else None
 
 
-@lru_cache(maxsize=1024)
 def _is_function_symbol(name: str) -> bool:
     """Not for the parser: built-in functions are computed there, and some words mean something else."""
     return find_function(name) is None and find_aggregate(name) is None and name.lower() not in _RESERVED

@@ -192,6 +192,8 @@ class Lexer:
                     return self._emit("DIRECTIVE", match.group(1), match.end())
                 if (match := _RULE_NAME.match(text, at)) and self._is_rule_name(match):
                     return self._emit("RULE_NAME", match.group(1), match.end())
+            elif first == "@":
+                return self._emit("AT", "@", at + 1)
             if first == "<" and not _COMPARATOR_ARGUMENT.match(text, at):
                 if match := _IRI.match(text, at):
                     return self._iri(match.group(), match.end())

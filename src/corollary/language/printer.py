@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from corollary.language.literals import STANDARD_PREFIXES
 from corollary.program import (
+    EQUALITY,
     AggregateOperation,
     AggregateTerm,
     Aggregation,
@@ -29,6 +30,7 @@ from corollary.program import (
     Minus,
     Negation,
     OutputDeclaration,
+    Part,
     PrefixDeclaration,
     Program,
     Query,
@@ -40,6 +42,7 @@ from corollary.program import (
     Variable,
     Wildcard,
 )
+from corollary.program.builtins import is_condition
 from corollary.program.values import XSD
 
 WIDTH = 110
@@ -91,7 +94,7 @@ class Printer:
         match statement:
             case Facts():
                 for row in statement.rows:
-                    yield self._applied(statement.predicate, map(self.value, row)) + "."
+                    yield self._stated(statement.predicate, map(self.value, row)) + "."
             case Clause():
                 name = f"{statement.name}: " if statement.name else ""
                 yield from self.rule(statement.heads, statement.body, name).split("\n")
@@ -131,7 +134,11 @@ class Printer:
     def element(self, element: BodyElement) -> str:
         match element:
             case Atom():
-                return self._applied(element.predicate, map(self.term, element.arguments))
+                return self._stated(element.predicate, self._arguments(element))
+            case Comparison(operator="=", left=FunctionTerm() as call, right=Constant(value=True)) if is_condition(
+                call.name
+            ):
+                return self.term(call)
             case Comparison():
                 return f"{self.term(element.left)} {element.operator} {self.term(element.right)}"
             case Negation():
@@ -140,6 +147,13 @@ class Printer:
                 return f"BIND({self.term(element.expression)} AS {self.term(element.variable)})"
             case Aggregation():
                 return self._aggregation(element)
+
+    def _stated(self, predicate: str, arguments: Iterable[str]) -> str:
+        return " = ".join(arguments) if predicate == EQUALITY else self._applied(predicate, arguments)
+
+    def _arguments(self, atom: Atom) -> Iterator[str]:
+        for place, argument in enumerate(atom.arguments):
+            yield f"{'@' if place == atom.location else ''}{self.term(argument)}"
 
     def _joined(self, elements: Iterable[BodyElement]) -> str:
         return ", ".join(map(self.element, elements))
@@ -176,6 +190,8 @@ class Printer:
                 return f"[{', '.join(map(self.term, term.items))}{tail}]"
             case AggregateTerm():
                 return f"{term.function}({'distinct ' if term.distinct else ''}{self.term(term.argument)})"
+            case Part():
+                return f"{self.term(term.term)}[{term.place}{':' if term.open and term.place == term.count else ''}]"
 
     def _arithmetic(self, term: Arithmetic) -> str:
         binds = _BINDS[term.operator]
@@ -218,7 +234,7 @@ class Printer:
 
     def predicate(self, name: str) -> str:
         """The name of a predicate as it stands in a rule."""
-        return self._name(name)
+        return name if name == EQUALITY else self._name(name)
 
     def _name(self, name: str) -> str:
         is_name = _NAME.fullmatch(name) and not name[0].isdigit()  # `²` is a letter to a regular expression

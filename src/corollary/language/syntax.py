@@ -129,6 +129,9 @@ class _Trees(Transformer[Any, Any]):
     def distinct(self, parts: list[Any]) -> Node:
         return Node("distinct", _span(parts[0], parts[1]), parts[0], [parts[1]])
 
+    def located(self, parts: list[Any]) -> Node:
+        return Node("located", _span(parts[0], parts[1]), parts[0], [parts[1]])
+
     def alias(self, parts: list[Any]) -> Node:
         return Node("alias", _span(parts[0], parts[2]), parts[1], [parts[0], self._leaf("variable", parts[2:])])
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 from corollary.diagnostics import did_you_mean
 from corollary.language.literals import LiteralError, typed_value
 from corollary.program import Iri, Value
-from corollary.program.values import XSD
+from corollary.program.datatypes import DATATYPES, RIF
+from corollary.program.values import RDF, XSD
 
 
 def typed_term(name: str, arguments: Sequence[Value]) -> Value:
@@ -16,8 +17,10 @@ def typed_term(name: str, arguments: Sequence[Value]) -> Value:
     word = name.removeprefix("_").lower()
     if word == "iri":
         return Iri(_text(name, arguments))
-    if word in _LEXICAL:
-        return typed_value(_text(name, arguments), XSD + _LEXICAL[word])
+    if word == "plainliteral" and len(arguments) == 2:
+        return _plain_literal(name, *arguments)
+    if word in _LEXICAL and (word not in _COMPOSED or (len(arguments) == 1 and isinstance(arguments[0], str))):
+        return typed_value(_text(name, arguments), _LEXICAL[word])
     if word not in _COMPOSED:
         hint = did_you_mean(name, [f"_{known}" for known in [*_LEXICAL, *_COMPOSED, "iri"]])
         raise LiteralError(f"there is no typed term '{name}'" + (f"; {hint}" if hint else ""))
@@ -33,6 +36,12 @@ def _text(name: str, arguments: Sequence[Value]) -> str:
         raise LiteralError(f"'{name}' takes one argument, not {len(arguments)}")
     value = arguments[0]
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plain_literal(name: str, text: Value, language: Value) -> Value:
+    if not isinstance(text, str) or not isinstance(language, str):
+        raise LiteralError(f"'{name}' takes two strings")
+    return typed_value(f"{text}@{language}", RDF + "PlainLiteral")
 
 
 def _number(name: str, value: Value) -> int | Decimal:
@@ -71,27 +80,16 @@ def _datetime(year: int, month: int, day: int, *time: int) -> str:
 
 def _duration(*parts: int | Decimal) -> str:
     years, months, days, hours, minutes, seconds, *rest = parts
-    return f"P{years}Y{months}M{days}DT{hours}H{minutes}M{_seconds(seconds, *rest).lstrip('0') or '0'}S"
+    return f"P{years}Y{months}M{days}DT{hours}H{minutes}M{_seconds(seconds, *rest)}S"
 
 
 def _day_time_duration(*parts: int | Decimal) -> str:
     days, hours, minutes, seconds, *rest = parts
-    return f"P{days}DT{hours}H{minutes}M{_seconds(seconds, *rest).lstrip('0') or '0'}S"
+    return f"P{days}DT{hours}H{minutes}M{_seconds(seconds, *rest)}S"
 
 
-# Terms of one argument that is the lexical form.
-_LEXICAL = {
-    "string": "string",
-    "integer": "integer",
-    "int": "int",
-    "long": "long",
-    "decimal": "decimal",
-    "double": "double",
-    "float": "float",
-    "boolean": "boolean",
-    "hexbinary": "hexBinary",
-    "base64binary": "base64Binary",
-}
+# Terms of one argument that is the lexical form: one for each datatype.
+_LEXICAL = {datatype.rpartition("#")[2].lower(): datatype for datatype in (*DATATYPES, RIF + "local")}
 # Terms composed of numbers: datatype, allowed numbers of arguments, lexical form.
 _COMPOSED: dict[str, tuple[str, tuple[int, ...], Callable[..., str]]] = {
     "date": ("date", (3, 5), _date),

@@ -279,7 +279,7 @@ def _scan(atom: Atom, version: Version) -> Algebra:
 
 def _aggregate(source: AggregateSource, statistics: Statistics) -> Algebra:
     """Aggregates range over the distinct bindings of all named variables of the body, so none is dropped before."""
-    names = source.body.variables
+    names = source.ranged
     rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
     bindings = _translate(plan_rule(rule, statistics, keep_all=True), statistics, prune=False)
     renamed = tuple((name, place) for (_, place), name in zip(bindings.outputs, names, strict=True))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeAlias
 
+from corollary.planning.identities import Given, Identical, folded, has_pattern, next_steps
 from corollary.program import (
     AggregateOperation,
     AggregateTerm,
@@ -29,6 +30,8 @@ from corollary.program import (
     element_variables,
     variables_of,
 )
+from corollary.program.patterns import is_pattern
+from corollary.program.solving import solutions_of
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ class AggregateSource:
     @property
     def columns(self) -> tuple[str, ...]:
         return (*self.group_by, *(operation.result.name for operation in self.operations))
+
+    @property
+    def ranged(self) -> tuple[str, ...]:
+        """The variables whose bindings are told apart: those with a name, and computed ones that groups or results need."""
+        needed = {operation.argument.name for operation in self.operations if isinstance(operation.argument, Variable)}
+        needed |= set(self.group_by)
+        return tuple(name for name in self.body.variables if name in needed or not name.startswith(" "))
 
 
 Source: TypeAlias = Atom | AggregateSource
@@ -140,7 +150,7 @@ def _flat(terms: tuple[Term, ...], fresh: _Fresh, total: bool = False) -> tuple[
     """The terms with a variable for everything that has to be computed."""
     flat: list[Term] = []
     computes: list[Compute] = []
-    for term in terms:
+    for term in map(folded, terms):
         if not isinstance(term, (Variable, Constant, Wildcard)):
             variable = fresh()
             computes.append(Compute(variable.name, term, total))
@@ -174,14 +184,14 @@ def _with_head_aggregates(rule: Rule, fresh: _Fresh) -> NormalRule:
 def _body(elements: tuple[BodyElement, ...], fresh: _Fresh, head_computes: list[Compute]) -> NormalBody:
     sources: list[Source] = []
     negated: list[Atom] = []
-    waiting: list[Compute | Comparison | Assignment] = []
+    waiting: list[_Waiting] = []
     compares: list[Compare] = []
     for element in elements:
         match element:
             case Atom():
                 arguments, computed = _flat(element.arguments, fresh)
                 sources.append(Atom(element.predicate, arguments))
-                waiting += computed
+                waiting += map(_matched, computed)
             case Aggregation():
                 sources.append(_aggregate_source(element, fresh))
             case Negation(element=Atom() as atom):
@@ -190,9 +200,11 @@ def _body(elements: tuple[BodyElement, ...], fresh: _Fresh, head_computes: list[
                 head_computes = [*head_computes, *computed]
             case Negation(element=Comparison() as comparison):
                 compares.append(Compare(comparison.operator, comparison.left, comparison.right, negated=True))
+            case Comparison() if has_pattern(element):
+                waiting.append(Identical(element.left, element.right))
             case Comparison() | Assignment():
                 waiting.append(element)
-    computes, others = _settle(waiting, {name for source in sources for name in source_variables(source)})
+    computes, others = _settle(waiting, {name for source in sources for name in source_variables(source)}, fresh)
     return NormalBody(tuple(sources), tuple(negated), (*computes, *head_computes), (*others, *compares))
 
 
@@ -207,27 +219,46 @@ def _aggregate_source(aggregation: Aggregation, fresh: _Fresh) -> AggregateSourc
     return AggregateSource(body, tuple(variable.name for variable in aggregation.group_by), tuple(operations))
 
 
-def _settle(waiting: list[Compute | Comparison | Assignment], bound: set[str]) -> tuple[list[Compute], list[Compare]]:
+_Waiting: TypeAlias = Compute | Comparison | Assignment | Identical
+
+
+def _matched(compute: Compute) -> _Waiting:
+    """An argument of an atom: a function term or a list is taken apart, everything else is computed and compared."""
+    if is_pattern(compute.expression):
+        return Identical(Variable(compute.variable), compute.expression)
+    return compute
+
+
+def _settle(waiting: list[_Waiting], bound: set[str], fresh: _Fresh) -> tuple[list[Compute], list[Compare]]:
     """Turns each equality that has to give a variable its value into a `Compute`, the others into comparisons."""
     computes: list[Compute] = []
     compares: list[Compare] = []
     bound = set(bound)
     while waiting:
-        position, compute = next(
-            ((number, found) for number, one in enumerate(waiting) if (found := _ready(one, bound)) is not None),
+        position, ready = next(
+            ((number, found) for number, one in enumerate(waiting) if (found := _ready(one, bound, fresh)) is not None),
             (0, None),
         )
+        if ready is None and (solved := _solved(waiting, bound)) is not None:
+            computes.append(solved)
+            bound.add(solved.variable)
+            continue  # now the equality can be compared
         element = waiting.pop(position)
-        if isinstance(compute, Compute):
-            computes.append(compute)
-            bound.add(compute.variable)
+        if isinstance(ready, Compute):
+            computes.append(ready)
+            bound.add(ready.variable)
+        elif isinstance(ready, list):
+            waiting[position:position] = ready
         elif isinstance(element, Comparison):
             compares.append(Compare(element.operator, element.left, element.right))
     return computes, compares
 
 
-def _ready(element: Compute | Comparison | Assignment, bound: set[str]) -> Compute | bool | None:
-    """How the element can run now: as this `Compute`, as a comparison (True), or not yet (None)."""
+def _ready(element: _Waiting, bound: set[str], fresh: _Fresh) -> Compute | list[_Waiting] | bool | None:
+    """How the element can run now: as this `Compute`, as other elements, as a comparison (True), or not yet (None)."""
+    if isinstance(element, Identical):
+        steps = next_steps(element, bound, fresh)
+        return None if steps is None else [_as_compute(step) for step in steps]
     if isinstance(element, Assignment):
         element = Compute(element.variable.name, element.expression)
     if isinstance(element, Compute):
@@ -241,3 +272,18 @@ def _ready(element: Compute | Comparison | Assignment, bound: set[str]) -> Compu
                 compute = Compute(side.name, other)
                 return compute if compute.inputs <= bound else None
     return None
+
+
+def _solved(waiting: list[_Waiting], bound: set[str]) -> Compute | None:
+    """The first variable that an equality gives a value when it is solved for it."""
+    for element in waiting:
+        if isinstance(element, Comparison):
+            for variable, term in solutions_of(element):
+                compute = Compute(variable.name, term)
+                if variable.name not in bound and compute.inputs <= bound:
+                    return compute
+    return None
+
+
+def _as_compute(step: Given | Identical) -> _Waiting:
+    return Compute(step.variable.name, step.term) if isinstance(step, Given) else step

@@ -14,6 +14,7 @@ from functools import cached_property
 from hashlib import blake2s
 
 from corollary.analysis import Module
+from corollary.planning.alternation import alternates
 from corollary.planning.normal_form import AggregateSource, NormalBody, NormalRule, source_variables
 from corollary.program import AggregateOperation, Atom, Constant, Variable
 
@@ -34,6 +35,11 @@ class RuleStep:
     @property
     def heads(self) -> dict[str, int]:
         return {rule.head.predicate: rule.head.arity for rule in self.rules}
+
+    @cached_property
+    def alternates(self) -> bool:
+        """Whether its rules run by turns; then they are derived anew whenever something changes."""
+        return self.recursive and alternates(self.rules)
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ class _Auxiliary:
         return f"\0{self._rule.name} {what} {self._count}\0{self._digest}"
 
     def _aggregation(self, source: AggregateSource) -> Atom:
-        names = source.body.variables
+        names = source.ranged
         bindings, result = self._name("bindings"), self._name("groups")
         head = Atom(bindings, tuple(Variable(name) for name in names))
         rule = NormalRule(bindings, head, self.split(source.body))

@@ -3,6 +3,7 @@
 from corollary.program.aggregates import AGGREGATES, aggregate, find_aggregate
 from corollary.program.arithmetic import EvaluationError, calculate, compare, equal, negate
 from corollary.program.atoms import (
+    EQUALITY,
     AggregateOperation,
     Aggregation,
     Assignment,
@@ -40,6 +41,7 @@ from corollary.program.terms import (
     FunctionTerm,
     ListTerm,
     Minus,
+    Part,
     Term,
     Variable,
     Wildcard,
@@ -50,6 +52,7 @@ from corollary.program.values import Iri, Literal, Structure, Value, canonical, 
 
 __all__ = [
     "AGGREGATES",
+    "EQUALITY",
     "FUNCTIONS",
     "AggregateOperation",
     "AggregateTerm",
@@ -74,6 +77,7 @@ __all__ = [
     "Minus",
     "Negation",
     "OutputDeclaration",
+    "Part",
     "PrefixDeclaration",
     "Program",
     "Query",

@@ -13,7 +13,8 @@ from decimal import Decimal, DecimalException
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from corollary.program.values import EXACT, Iri, Value, canonical, identity
+from corollary.program.datatypes import place_of, single, single_of
+from corollary.program.values import EXACT, Iri, Literal, Value, canonical, identity
 
 Number: TypeAlias = int | Decimal | float
 
@@ -27,13 +28,21 @@ class EvaluationError(Exception):
 
 
 def is_number(value: Value) -> bool:
+    """Whether a constant is a number that Python computes with; `number_of` tells those of xsd:float too."""
     return type(value) in (int, Decimal, float)
+
+
+def number_of(value: Value) -> Number | None:
+    """The number that a constant is, also one of xsd:float; None where it is none."""
+    if isinstance(value, Literal):
+        return single_of(value)
+    return value if is_number(value) else None  # type: ignore[return-value]
 
 
 def calculate(symbol: str, left: Value, right: Value) -> Value:
     """`left symbol right` for one of `ARITHMETIC_OPERATORS`."""
     if not (is_number(left) and is_number(right)):
-        raise EvaluationError(f"'{symbol}' needs numbers")
+        return _calculate_single(symbol, left, right)
     try:
         if type(left) is float or type(right) is float:
             return _DOUBLE[symbol](float(left), float(right))  # type: ignore[arg-type]
@@ -42,7 +51,18 @@ def calculate(symbol: str, left: Value, right: Value) -> Value:
         raise EvaluationError("the result is out of range") from error
 
 
+def _calculate_single(symbol: str, left: Value, right: Value) -> Value:
+    """With xsd:float on one side the result is one, unless the other side is a double."""
+    numbers = number_of(left), number_of(right)
+    if numbers[0] is None or numbers[1] is None:
+        raise EvaluationError(f"'{symbol}' needs numbers")
+    result = calculate(symbol, float(numbers[0]), float(numbers[1]))
+    return single(result) if isinstance(result, float) and float not in (type(left), type(right)) else result
+
+
 def negate(value: Value) -> Value:
+    if isinstance(value, Literal) and (number := single_of(value)) is not None:
+        return single(-number)
     if not is_number(value):
         raise EvaluationError("'-' needs a number")
     return canonical(EXACT.minus(value)) if isinstance(value, Decimal) else -value  # type: ignore[operator]
@@ -52,17 +72,27 @@ def compare(symbol: str, left: Value, right: Value) -> bool:
     """Whether `left symbol right` holds: numbers by value across types, everything else within its own type."""
     if symbol in ("=", "!="):
         return equal(left, right) is (symbol == "=")
-    if is_number(left) and is_number(right):
-        return left == left and right == right and _ORDER[symbol](left, right)  # NaN is in no order
     if type(left) is type(right) and isinstance(left, (str, bool, Iri)):
         return _ORDER[symbol](left, right)
+    a, b = number_of(left), number_of(right)
+    if a is not None and b is not None:
+        return a == a and b == b and _ORDER[symbol](a, b)  # NaN is in no order
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        here, there = place_of(left), place_of(right)
+        if here is not None and there is not None and here[0] == there[0]:
+            return _ORDER[symbol](here[1], there[1])
     raise EvaluationError(f"'{symbol}' cannot compare these values")
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Equality as `=` has it: numbers by value, everything else by identity."""
-    if is_number(left) and is_number(right):
-        return left == right
+    """Equality as `=` has it: numbers and moments by value, everything else by identity."""
+    a, b = number_of(left), number_of(right)
+    if a is not None and b is not None:
+        return a == b
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        here = place_of(left)
+        if here is not None:
+            return here == place_of(right)
     return identity(left) == identity(right)
 
 

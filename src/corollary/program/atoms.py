@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from corollary.diagnostics import Span
 from corollary.program.terms import Term, Variable, Wildcard, subterms, variables_of
@@ -12,15 +12,23 @@ from corollary.program.terms import Term, Variable, Wildcard, subterms, variable
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """`predicate(arguments)`; the predicate is a plain name or the text of an IRI."""
+    """`predicate(arguments)`; the predicate is a plain name or the text of an IRI.
+
+    `location` is the place of the argument that says where a fact is stored, written `@X`.
+    """
 
     predicate: str
     arguments: tuple[Term, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    location: int | None = field(default=None, repr=False)
 
     @property
     def arity(self) -> int:
         return len(self.arguments)
+
+
+EQUALITY = "="
+"""The predicate of a head that says which constants are equal: `X = Y :- …`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,20 @@ class AggregateOperation:
     argument: Term
     result: Variable
     distinct: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An aggregate of the host program comes along to other processes."""
+        from corollary.program.host_functions import carried
+
+        return _sent_operation, (self.function, self.argument, self.result, self.distinct, carried(self.function))
+
+
+def _sent_operation(function: str, argument: Term, result: Variable, distinct: bool, host: Any) -> AggregateOperation:
+    if host is not None:
+        from corollary.program.host_functions import install
+
+        install(host)
+    return AggregateOperation(function, argument, result, distinct)
 
 
 @dataclass(frozen=True, slots=True)

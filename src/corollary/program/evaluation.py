@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from corollary.program.arithmetic import calculate, negate
 from corollary.program.functions import find_function
-from corollary.program.terms import Arithmetic, Constant, FunctionTerm, Minus, Term, Variable
-from corollary.program.values import Value
+from corollary.program.patterns import joined, part_of
+from corollary.program.terms import Arithmetic, Constant, FunctionTerm, ListTerm, Minus, Part, Term, Variable
+from corollary.program.values import Structure, Value
 
 
 def evaluate_term(term: Term, values: Mapping[str, Value]) -> Value:
@@ -23,7 +24,12 @@ def evaluate_term(term: Term, values: Mapping[str, Value]) -> Value:
             return negate(evaluate_term(term.operand, values))
         case FunctionTerm():
             function = find_function(term.name)
-            assert function is not None, f"'{term.name}' is not a built-in function"
-            return function.apply(*(evaluate_term(argument, values) for argument in term.arguments))
+            arguments = tuple(evaluate_term(argument, values) for argument in term.arguments)
+            return Structure(term.name, arguments) if function is None else function.apply(*arguments)
+        case ListTerm():
+            items = tuple(evaluate_term(item, values) for item in term.items)
+            return items if term.tail is None else joined(items, evaluate_term(term.tail, values))
+        case Part():
+            return part_of(evaluate_term(term.term, values), term)
         case _:
             raise AssertionError(f"{term} has no value")

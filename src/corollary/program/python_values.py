@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+from corollary.program.datatypes import canonical_literal
 from corollary.program.values import XSD, Iri, Literal, Structure, Value, canonical
 
 
@@ -20,8 +21,10 @@ def from_python(value: Any) -> Value:
     '2026-01-01'
     """
     match value:
-        case bool() | Iri() | Literal() | Structure():
+        case bool() | Iri() | Structure():
             return value
+        case Literal():
+            return canonical(canonical_literal(value))
         case str():
             return _text(value)
         case int():

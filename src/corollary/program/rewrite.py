@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from corollary.program.atoms import AggregateOperation, Aggregation, Assignment, Atom, BodyElement, Comparison, Negation
 from corollary.program.rules import Rule
-from corollary.program.terms import AggregateTerm, Arithmetic, FunctionTerm, ListTerm, Minus, Term, Variable
+from corollary.program.terms import AggregateTerm, Arithmetic, FunctionTerm, ListTerm, Minus, Part, Term, Variable
 
 Replacement: TypeAlias = Callable[[Variable], Term]
 Renaming: TypeAlias = Callable[[Variable], Variable]
@@ -29,6 +29,8 @@ def rewrite_term(term: Term, by: Replacement) -> Term:
             return replace(term, items=tuple(rewrite_term(item, by) for item in term.items), tail=tail)
         case AggregateTerm():
             return replace(term, argument=rewrite_term(term.argument, by))
+        case Part():
+            return replace(term, term=rewrite_term(term.term, by))
         case _:
             return term
 

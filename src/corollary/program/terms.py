@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from corollary.diagnostics import Span
 from corollary.program.values import Value, canonical, identity
@@ -71,6 +71,20 @@ class FunctionTerm:
     arguments: tuple[Term, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A function of the host program comes along to other processes."""
+        from corollary.program.host_functions import carried
+
+        return _sent_function_term, (self.name, self.arguments, self.span, carried(self.name))
+
+
+def _sent_function_term(name: str, arguments: tuple[Term, ...], span: Span | None, host: Any) -> FunctionTerm:
+    if host is not None:
+        from corollary.program.host_functions import install
+
+        install(host)
+    return FunctionTerm(name, arguments, span)
+
 
 @dataclass(frozen=True, slots=True)
 class ListTerm:
@@ -91,7 +105,23 @@ class AggregateTerm:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Term: TypeAlias = Variable | Wildcard | Constant | Arithmetic | Minus | FunctionTerm | ListTerm | AggregateTerm
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What stands at a place of a constant that has the form `functor(…)`, or of a list where there is no functor.
+
+    The form has `count` arguments or items. An `open` list may have more of them, and the place behind them is the rest of it.
+    Plans take terms apart with it; no program text has it.
+    """
+
+    term: Term
+    functor: str | None
+    count: int
+    place: int
+    open: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Term: TypeAlias = Variable | Wildcard | Constant | Arithmetic | Minus | FunctionTerm | ListTerm | AggregateTerm | Part
 
 
 def subterms(term: Term) -> Iterator[Term]:
@@ -113,6 +143,8 @@ def subterms(term: Term) -> Iterator[Term]:
                 yield from subterms(term.tail)
         case AggregateTerm():
             yield from subterms(term.argument)
+        case Part():
+            yield from subterms(term.term)
         case _:
             pass
 

@@ -10,12 +10,22 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from corollary.analysis import Analysis, RuleGraph, check_evaluable, delete_rules, insert_rules, predicates_of
-from corollary.analysis.predicates import check_arities
+from corollary.analysis import (
+    Analysis,
+    RuleGraph,
+    check_evaluable,
+    check_rule_safety,
+    check_stratification,
+    delete_rules,
+    insert_rules,
+    predicates_of,
+)
+from corollary.analysis.predicates import check_arities, check_functions, check_names
 from corollary.analysis.queries import arity_mismatch
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
 from corollary.language import parse
 from corollary.program import Clause, Program, Query, Rule, Statement
+from corollary.program.arities import with_arities
 from corollary.program.rewrite import without_names
 
 _NUMBERED = re.compile(r"r(\d+)(\.\d+)?_*")
@@ -38,19 +48,30 @@ def edit_rules(
 ) -> RuleEdit:
     """Removes rules and adds others; raises `ProgramError` when something is wrong with one of them."""
     prefixes = analysis.program.prefixes
-    statements = [statement for one in add for statement in _program(one, prefixes).statements]
-    gone = list(dict.fromkeys(name for one in remove for name in _named(one, analysis.graph, prefixes)))
+    programs = [_program(one, prefixes) for one in add]
+    if analysis.meaning.mixed_arities:
+        programs = [with_arities(one) for one in programs]
+    statements = [statement for one in programs for statement in one.statements]
+    gone = list(dict.fromkeys(name for one in remove for name in _named(one, analysis, prefixes)))
     added, gone = _without_what_stays(_rules(statements, analysis.graph, gone), analysis.graph, gone)
-    wrong = check_evaluable(added, [query for query in statements if isinstance(query, Query)])
+    wrong = check_evaluable(query for query in statements if isinstance(query, Query))
+    wrong += check_functions(Program(tuple(statements)))
     graph = delete_rules(analysis.graph, gone).graph if gone else analysis.graph
-    graph = insert_rules(graph, added).graph if added else graph
+    if added and not analysis.meaning.has_universe:
+        wrong += [found for rule in added for found in check_rule_safety(rule)]
+    if wrong:
+        raise ProgramError(wrong)
+    graph = insert_rules(graph, added, check=False).graph if added else graph
     others = [statement for statement in statements if not isinstance(statement, Clause)]
     wrong += _arity_mistakes(Program((*(_clause(rule) for rule in added), *others)), arities)
     if wrong:
         raise ProgramError(wrong)
     kept = [statement for statement in analysis.program.statements if not isinstance(statement, Clause)]
     program = Program.of([*kept, *(_clause(rule) for rule in graph.rules.values()), *others])
-    return RuleEdit(Analysis(program, graph, analysis.diagnostics), tuple(others))
+    edited = Analysis(program, graph, analysis.diagnostics, analysis.meaning, analysis.known).knowing(arities)
+    if not analysis.meaning.is_well_founded and (wrong := list(check_stratification(edited.evaluated))):
+        raise ProgramError(wrong)
+    return RuleEdit(edited, tuple(others))
 
 
 def _program(text: str | Program, prefixes: dict[str, str]) -> Program:
@@ -86,14 +107,16 @@ def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str
     return found
 
 
-def _named(one: str, graph: RuleGraph, prefixes: dict[str, str]) -> list[str]:
+def _named(one: str, analysis: Analysis, prefixes: dict[str, str]) -> list[str]:
     """The names of the rules that a name or a text means."""
+    graph = analysis.graph
     if one in graph.rules:
         return [one]
     if several := [name for name in graph.rules if name.startswith(f"{one}.") and name[len(one) + 1 :].isdigit()]:
         return several
     parsed = parse(one, prefixes=prefixes)
-    rules = parsed.program.rules if not parsed.errors else ()
+    program = with_arities(parsed.program) if analysis.meaning.mixed_arities else parsed.program
+    rules = program.rules if not parsed.errors else ()
     by_identity = {without_names(rule): name for name, rule in graph.rules.items()} if rules else {}
     names = [by_identity.get(without_names(rule)) for rule in rules]
     if not rules or None in names:
@@ -109,7 +132,7 @@ def _without_what_stays(added: list[Rule], graph: RuleGraph, gone: list[str]) ->
 
 
 def _arity_mistakes(program: Program, arities: dict[str, int]) -> list[Diagnostic]:
-    wrong = [found for found in check_arities(program) if found.is_error]
+    wrong = [found for found in (*check_arities(program), *check_names(program)) if found.is_error]
     for name, info in predicates_of(program).items():
         known = arities.get(name)
         if info.arity is not None and known is not None and info.arity != known:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
-from corollary.analysis import check_evaluable, checked
+from corollary.analysis import checked
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program import (
     AggregateTerm,
@@ -31,17 +32,21 @@ from corollary.program import (
     compare,
     element_variables,
     evaluate_term,
+    subterms,
+    variables_of,
 )
+from corollary.program.patterns import check_size, computed_parts, is_pattern, with_computed
+from corollary.program.solving import solutions_of
+from corollary.reference.matching import Binding, Same, matched, sameness
+from corollary.settings import DEEPEST
 
 Fact = tuple[Constant, ...]
-Binding = dict[str, Constant]
+_Element: TypeAlias = BodyElement | Same
 
 
 def evaluate(program: Program, *, max_facts: int | None = None) -> dict[str, set[Fact]]:
     """The visible facts of every predicate: those of the text and everything that follows from them."""
-    graph = checked(program).graph
-    if wrong := check_evaluable(program.rules, program.queries):
-        raise ProgramError(wrong)
+    graph = checked(program).evaluated
     facts = Relations()
     for block in program.facts:
         facts.add(block.predicate, (tuple(map(Constant, row)) for row in block.rows))
@@ -52,7 +57,7 @@ def evaluate(program: Program, *, max_facts: int | None = None) -> dict[str, set
                 message = f"there are more than {max_facts:,} facts, and {node} still derives new ones"
                 raise ProgramError([Diagnostic(catalogue.LIMIT_REACHED, message)])
     mentioned = {rule.head.predicate for rule in program.rules}
-    return {name: set(facts.of(name)) for name in facts.names() | mentioned}
+    return {name: set(facts.of(name)) for name in facts.names() | mentioned if not name.startswith("\0")}
 
 
 def answer(query: Query, facts: dict[str, set[Fact]]) -> set[Fact]:
@@ -67,7 +72,9 @@ def answer(query: Query, facts: dict[str, set[Fact]]) -> set[Fact]:
 class Relations:
     """Sets of facts by predicate, with look-up by any bound arguments."""
 
-    def __init__(self) -> None:
+    def __init__(self, against: Relations | None = None) -> None:
+        self.against = against
+        """Where negated facts are looked up, if somewhere else."""
         self._facts: defaultdict[str, set[Fact]] = defaultdict(set)
         self._indexes: dict[tuple[str, tuple[int, ...]], dict[Fact, list[Fact]]] = {}
 
@@ -152,47 +159,73 @@ def solutions(body: Sequence[BodyElement], facts: Relations) -> list[Binding]:
     return list({frozenset(row.items()): row for row in rows}.values())
 
 
-def _in_evaluation_order(body: Sequence[BodyElement]) -> list[BodyElement]:
+def _in_evaluation_order(body: Sequence[BodyElement]) -> list[_Element]:
     """What binds variables by itself first, then whatever has all it needs, in the order of the text."""
-    ready: list[BodyElement] = []
-    waiting: list[BodyElement] = []
+    ready: list[_Element] = []
+    waiting: list[_Element] = []
     for element in body:
         if isinstance(element, Atom):
             pattern, computed = _without_expressions(element, len(waiting))
             ready.append(pattern)
             waiting.extend(computed)
+        elif isinstance(element, Comparison) and _has_pattern(element):
+            found = sameness(element)
+            waiting.extend([Same(Constant(0), Constant(1))] if found is None else found)
         else:
             (ready if isinstance(element, Aggregation) else waiting).append(element)
-    bound = {variable.name for element in ready for variable in element_variables(element)}
+    bound = {name for element in ready for name in _names(element)}
     while waiting:
-        element = next((one for one in waiting if _can_run(one, bound)), waiting[0])
-        waiting.remove(element)
-        ready.append(element)
-        if not isinstance(element, Negation):
-            bound |= {variable.name for variable in element_variables(element)}
+        chosen = next((one for one in waiting if _can_run(one, bound)), waiting[0])
+        if not _can_run(chosen, bound) and (solved := _solved(waiting, bound)) is not None:
+            chosen = solved  # now the equality can be compared
+        else:
+            waiting.remove(chosen)
+        ready.append(chosen)
+        if not isinstance(chosen, Negation):
+            bound |= _names(chosen)
     return ready
+
+
+def _solved(waiting: list[_Element], bound: set[str]) -> Assignment | None:
+    """What gives the first variable a value that an equality can be solved for."""
+    for element in waiting:
+        for variable, term in solutions_of(element) if isinstance(element, Comparison) else ():
+            if variable.name not in bound and {one.name for one in variables_of(term)} <= bound:
+                return Assignment(term, variable)
+    return None
+
+
+def _names(element: _Element) -> set[str]:
+    if isinstance(element, Same):
+        return {variable.name for side in (element.left, element.right) for variable in variables_of(side)}
+    return {variable.name for variable in element_variables(element)}
+
+
+def _has_pattern(comparison: Comparison) -> bool:
+    return comparison.operator == "=" and (is_pattern(comparison.left) or is_pattern(comparison.right))
 
 
 def _without_expressions(atom: Atom, number: int) -> tuple[Atom, list[Assignment]]:
     """`p(X + 1)` as `p(V)` and the assignment of X + 1 to V, which compares once V has a value."""
-    arguments: list[Term] = []
     computed: list[Assignment] = []
-    for position, argument in enumerate(atom.arguments):
-        if not isinstance(argument, (Variable, Wildcard, Constant)):
-            variable = Variable(f" {number}.{position}")
-            computed.append(Assignment(argument, variable))
-            argument = variable
-        arguments.append(argument)
-    return Atom(atom.predicate, tuple(arguments)), computed
+
+    def name(expression: Term) -> Term:
+        variable = Variable(f" {number}.{len(computed)}")
+        computed.append(Assignment(expression, variable))
+        return variable
+
+    return Atom(atom.predicate, tuple(with_computed(argument, name) for argument in atom.arguments)), computed
 
 
-def _can_run(element: BodyElement, bound: set[str]) -> bool:
-    missing = {variable.name for variable in element_variables(element)} - bound
+def _can_run(element: _Element, bound: set[str]) -> bool:
+    missing = _names(element) - bound
     match element:
         case Negation():
             return False  # last: by then only its own existential variables have no value
         case Assignment():
             return missing <= {element.variable.name}
+        case Same():
+            return _known_side(element, bound) is not None
         case Comparison(operator="="):
             sides = [side.name for side in (element.left, element.right) if isinstance(side, Variable)]
             return not missing or (len(missing) == 1 and missing <= set(sides) and not _on_both_sides(element))
@@ -200,11 +233,21 @@ def _can_run(element: BodyElement, bound: set[str]) -> bool:
             return not missing
 
 
+def _known_side(same: Same, bound: Iterable[str]) -> tuple[Term, Term] | None:
+    """A side that has a value and the other one, where the expressions of that one have values, too."""
+    for side, other in ((same.left, same.right), (same.right, same.left)):
+        needed = [*subterms(side), *(part for one in computed_parts(other) for part in subterms(one))]
+        names = {part.name for part in needed if isinstance(part, Variable)}
+        if names <= set(bound) and not any(isinstance(part, Wildcard) for part in subterms(side)):
+            return side, other
+    return None
+
+
 def _on_both_sides(equality: Comparison) -> bool:
     return isinstance(equality.left, Variable) and equality.left == equality.right
 
 
-def _extend(element: BodyElement, row: Binding, facts: Relations) -> Iterator[Binding]:
+def _extend(element: _Element, row: Binding, facts: Relations) -> Iterator[Binding]:
     match element:
         case Atom():
             yield from _match(element, row, facts)
@@ -212,6 +255,8 @@ def _extend(element: BodyElement, row: Binding, facts: Relations) -> Iterator[Bi
             yield from _aggregation(element, row, facts)
         case Assignment():
             yield from _bind(element.variable, element.expression, row)
+        case Same():
+            yield from _same(element, row)
         case Comparison(operator="=", left=Variable(name=name)) if name not in row:
             assert isinstance(element.left, Variable)
             yield from _bind(element.left, element.right, row)
@@ -225,7 +270,7 @@ def _extend(element: BodyElement, row: Binding, facts: Relations) -> Iterator[Bi
             if not _holds(comparison, row):
                 yield row
         case Negation(element=Atom() as atom):
-            if not any(_match_negated(atom, row, facts)):
+            if not any(_match_negated(atom, row, facts if facts.against is None else facts.against)):
                 yield row
 
 
@@ -237,25 +282,31 @@ def _match(atom: Atom, row: Binding, facts: Relations) -> Iterator[Binding]:
         elif isinstance(argument, Variable) and argument.name in row:
             bound[position] = row[argument.name]
     for fact in facts.matching(atom.predicate, bound):
-        extended = dict(row)
-        if all(
-            extended.setdefault(argument.name, constant) == constant
-            for argument, constant in zip(atom.arguments, fact, strict=True)
-            if isinstance(argument, Variable)
-        ):
+        extended: Binding | None = dict(row)
+        for argument, constant in zip(atom.arguments, fact, strict=True):
+            extended = matched(argument, constant.value, extended) if extended is not None else None
+        if extended is not None:
             yield extended
 
 
 def _match_negated(atom: Atom, row: Binding, facts: Relations) -> Iterator[bool]:
-    arguments: list[Term] = []
-    for argument in atom.arguments:
-        if isinstance(argument, (Variable, Wildcard)):
-            arguments.append(argument)
-        elif (value := _values([argument], row)) is None:
-            return  # what has no value is the argument of no fact
-        else:
-            arguments.append(value[0])
-    yield from (True for _ in _match(Atom(atom.predicate, tuple(arguments)), row, facts))
+    try:
+        arguments = tuple(with_computed(argument, lambda term: _constant(term, row)) for argument in atom.arguments)
+    except EvaluationError:
+        return  # what has no value is the argument of no fact
+    yield from (True for _ in _match(Atom(atom.predicate, arguments), row, facts))
+
+
+def _same(same: Same, row: Binding) -> Iterator[Binding]:
+    sides = _known_side(same, row)
+    assert sides is not None, "safety sees to it that one side has a value"
+    try:
+        value = _constant(sides[0], row).value
+        found = matched(with_computed(sides[1], lambda term: _constant(term, row)), value, row)
+    except EvaluationError:
+        return
+    if found is not None:
+        yield found
 
 
 def _bind(variable: Variable, expression: Term, row: Binding) -> Iterator[Binding]:
@@ -295,8 +346,14 @@ def _aggregation(aggregation: Aggregation, row: Binding, facts: Relations) -> It
 
 def _values(terms: Sequence[Term], row: Binding) -> Fact | None:
     """The constants that the terms stand for; None where one of them has no value, which discards the instance."""
-    values = {name: constant.value for name, constant in row.items()}
     try:
-        return tuple(Constant(evaluate_term(term, values)) for term in terms)
+        return tuple(_constant(term, row) for term in terms)
     except EvaluationError:
         return None
+
+
+def _constant(term: Term, row: Binding) -> Constant:
+    value = evaluate_term(term, {name: constant.value for name, constant in row.items()})
+    if is_pattern(term):
+        check_size(value, DEEPEST)
+    return Constant(value)

@@ -11,7 +11,7 @@ import json
 import math
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,27 +76,34 @@ def new_folder(path: Path, schema: pa.Schema, mode: str) -> Iterator[Path]:
         raise
 
 
-def commit(path: Path, schema: pa.Schema, files: Sequence[Path], mode: str) -> None:
-    """One commit that makes the rows of these Parquet files, which lie below `path`, the table's rows or adds them."""
+def commit(
+    path: Path, schema: pa.Schema, files: Sequence[Path], mode: str, *, transactions: Mapping[str, int] | None = None
+) -> None:
+    """One commit that makes the rows of these Parquet files, which lie below `path`, the table's rows or adds them.
+
+    `transactions` are numbers by application that the table keeps, in one with the rows.
+    """
     _needs_deltalake()
-    from deltalake import Schema
+    from deltalake import CommitProperties, Schema, Transaction
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import create_table_with_add_actions
 
     actions = [_add(path, file) for file in files]
     columns = Schema.from_arrow(schema)
+    known = [Transaction(name, number) for name, number in (transactions or {}).items()]
+    said = CommitProperties(app_transactions=known) if known else None
     try:
-        table = _existing(path)
+        table = existing_table(path)
         if table is None:
-            create_table_with_add_actions(str(path), columns, actions, mode="error")
+            create_table_with_add_actions(str(path), columns, actions, mode="error", commit_properties=said)
         elif mode == "append" or _columns(table) == _fields(schema):
-            table.create_write_transaction([*actions], mode, columns)
+            table.create_write_transaction([*actions], mode, columns, commit_properties=said)
         else:
             # Creating it again, in the same log, also raises the protocol where the new columns need that.
             kept = table.metadata()
             create_table_with_add_actions(
                 str(path), columns, actions, mode="overwrite",
-                name=kept.name, description=kept.description, configuration=kept.configuration,
+                name=kept.name, description=kept.description, configuration=kept.configuration, commit_properties=said,
             )  # fmt: skip
     except DeltaError as error:
         raise _unwritable(f"cannot commit to {path}: {error}") from None
@@ -109,7 +116,7 @@ def has_columns(table: DeltaTable, schema: pa.Schema) -> bool:
 
 def _check(path: Path, schema: pa.Schema, mode: str) -> None:
     _needs_deltalake()
-    table = _existing(path)
+    table = existing_table(path)
     if table is None:
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
             raise _unwritable(f"{path} exists and is no Delta table")
@@ -126,7 +133,9 @@ def _check(path: Path, schema: pa.Schema, mode: str) -> None:
         raise cannot_write(f"{path}: the columns of the table are not those of the facts", hint)
 
 
-def _existing(path: Path) -> DeltaTable | None:
+def existing_table(path: Path) -> DeltaTable | None:
+    """The table at a place; None where there is none."""
+    _needs_deltalake()
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 

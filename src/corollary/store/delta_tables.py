@@ -56,7 +56,7 @@ class DeltaTables:
     def replace(self, predicate: str, table: pa.Table) -> None:
         write_table(table, self._table(predicate))
 
-    def change(self, predicate: str, gone: pa.Table, new: pa.Table) -> bool:
+    def change(self, predicate: str, gone: pa.Table, new: pa.Table, *, again: bool = False) -> bool:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
@@ -67,7 +67,7 @@ class DeltaTables:
         if not all(has_columns(table, side.schema) and not _has_nan(side) for side in (gone, new) if side.num_rows):
             return False
         try:
-            _merge(table, gone, new)
+            _merge(table, gone, new, again=again)
             if table.version() % _COMPACT_EVERY == 0:
                 table.optimize.compact()
         except DeltaError as error:
@@ -78,10 +78,10 @@ class DeltaTables:
         return self._path / file_name(predicate, Format.DELTA)
 
 
-def _merge(table: DeltaTable, gone: pa.Table, new: pa.Table) -> None:
-    """Takes rows away and adds others, in one commit."""
+def _merge(table: DeltaTable, gone: pa.Table, new: pa.Table, *, again: bool) -> None:
+    """Takes rows away and adds others, in one commit; `again`: those that are there already are not added."""
     names = (gone if gone.num_rows else new).column_names
-    if not gone.num_rows:
+    if not gone.num_rows and not again:
         from deltalake import write_deltalake
 
         write_deltalake(table, new, mode="append")

@@ -86,7 +86,8 @@ class Durable:
         before, analysis = self.store.meaning, self._analysis()
         found = {part.predicate: part.arity for part in parts if not is_auxiliary(part.predicate)}
         predicates = {**before.predicates, **found}
-        marks = {**before.marks, **self.marks}
+        # Marks are about the changes that come with them, and wait where none do.
+        marks = {**before.marks, **({} if self.backend.engine.is_regrouping else self.marks)}
         is_known = analysis is self._known[0] and self.backend.engine.following is self._known[1]
         if is_known and not self._carried:
             return Meaning(before.program, before.settings, predicates, self.terms.collisions, marks)
@@ -134,10 +135,10 @@ def meaning_of_backend(
 
 def settings_of(backend: EmbeddedBackend, analysis: Analysis) -> dict[str, Any]:
     """How facts are derived, and digests of who owns them: facts that others derived are of no use."""
-    steps = backend.engine.steps(analysis.graph)
+    steps = backend.engine.steps(analysis.evaluated)
     return {
         **backend.settings.stored(),
-        OWNERS: owners_digest(analysis.graph, steps, counts_recursion=backend.engine.form_of_support[0]),
+        OWNERS: owners_digest(analysis.evaluated, steps, counts_recursion=backend.engine.form_of_support[0]),
         AUXILIARY: _digest(sorted(repr(step) for step in steps if is_auxiliary(step.owner))),
     }
 
@@ -162,7 +163,7 @@ def _digest(told: object) -> str:
 
 def owners_of(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, str]:
     """The owners of facts, by their names on disk."""
-    return {EXPLICIT: EXPLICIT} | {stored_owner(step.owner): step.owner for step in engine.steps(analysis.graph)}
+    return {EXPLICIT: EXPLICIT} | {stored_owner(step.owner): step.owner for step in engine.steps(analysis.evaluated)}
 
 
 # -- beginnings --------------------------------------------------------------------------------------------------------

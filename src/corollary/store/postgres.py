@@ -74,7 +74,7 @@ class PostgresTables:
         self._copy(name, table)
         self._run(f"CREATE INDEX ON {name} ({quoted(table.column_names[0])})")
 
-    def change(self, predicate: str, gone: pa.Table, new: pa.Table) -> bool:
+    def change(self, predicate: str, gone: pa.Table, new: pa.Table, *, again: bool = False) -> bool:
         name = self._name(predicate)
         known = self._columns(predicate)
         if not all(_described(side.schema) == known for side in (gone, new) if side.num_rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corollary.analysis import Analysis, checked
+from corollary.analysis import Analysis, analyse
 from corollary.language import Printer, parse, print_rule
 from corollary.program import Clause, Facts, InputDeclaration, PrefixDeclaration, Program, Statement
 
@@ -30,7 +30,7 @@ def rows_of(analysis: Analysis) -> Rows:
 
 def analysis_of(rows: Sequence[Sequence[str]]) -> Analysis:
     """The program of these rows; raises `ProgramError` where this version of the language does not read them."""
-    return checked(program_of(rows))
+    return analyse(program_of(rows))
 
 
 def program_of(rows: Sequence[Sequence[str]]) -> Program:

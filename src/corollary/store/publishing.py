@@ -42,8 +42,11 @@ class Publication(Protocol):
 
     def replace(self, predicate: str, table: pa.Table) -> None: ...
 
-    def change(self, predicate: str, gone: pa.Table, new: pa.Table) -> bool:
-        """Changes a table; False where the columns do not fit, and then nothing was done."""
+    def change(self, predicate: str, gone: pa.Table, new: pa.Table, *, again: bool = False) -> bool:
+        """Changes a table; False where the columns do not fit, and then nothing was done.
+
+        `again`: somebody may have done some of it, and died before the mark was set.
+        """
         ...
 
 
@@ -57,6 +60,7 @@ class Publisher:
         self._predicates = tuple(predicates)
         self._facts = facts
         self._store = store
+        self._is_behind = False  # somebody could not write what a transaction had
 
     def start(self) -> None:
         """Brings the publication to where the knowledge base is."""
@@ -67,21 +71,27 @@ class Publisher:
                 for predicate in self._predicates:
                     self._place.replace(predicate, table_of(self._facts(predicate)))
             else:
-                self._change(*changes)
+                self._change(*changes, again=True)
             self._place.set_mark(self._mark())
+        self._is_behind = False
 
     def follow(self, inserted: Mapping[str, Result], deleted: Mapping[str, Result]) -> None:
         """What a transaction brought and took."""
+        if self._is_behind:
+            self.start()
+            return
+        self._is_behind = True
         with self._place.changing():
             self._change(inserted, deleted)
             self._place.set_mark(self._mark())
+        self._is_behind = False
 
-    def _change(self, inserted: Mapping[str, Result], deleted: Mapping[str, Result]) -> None:
+    def _change(self, inserted: Mapping[str, Result], deleted: Mapping[str, Result], *, again: bool = False) -> None:
         changed = {*inserted, *deleted}
         for predicate in self._predicates:
             if predicate in changed:
                 gone, new = table_of(deleted[predicate]), table_of(inserted[predicate])
-                if not self._place.change(predicate, gone, new):
+                if not self._place.change(predicate, gone, new, again=again):
                     self._place.replace(predicate, table_of(self._facts(predicate)))
 
     def _changes_since(self, mark: Mark | None) -> tuple[Mapping[str, Result], Mapping[str, Result]] | None:

@@ -81,7 +81,7 @@ def meaning_of(backend: SparkBackend, analysis: Analysis, predicates: dict[str, 
     written = {name: info.arity for name, info in analysis.predicates.items() if info.arity is not None}
     known = {**written, **backend.arities, **predicates}
     known = {name: arity for name, arity in known.items() if not is_auxiliary(name)}
-    settings = settings_of(backend, analysis.graph)
+    settings = settings_of(backend, analysis.evaluated)
     return Meaning(rows_of(analysis), settings, known, backend.context.universe.collisions, marks)
 
 
@@ -131,7 +131,7 @@ def save(backend: SparkBackend, analysis: Analysis, path: Path, cause: str) -> S
 
 def restore(backend: SparkBackend, analysis: Callable[[], Analysis], store: Store) -> SparkDurable:
     """Fills a backend that has the rules of a store with the facts of it."""
-    context, graph = backend.context, analysis().graph
+    context, graph = backend.context, analysis().evaluated
     backend.arities.update(store.meaning.predicates)
     context.universe.restore(list(term_frames(context, store)), store.meaning.collisions)
     is_same = store.meaning.settings.get(OWNERS) == settings_of(backend, graph)[OWNERS]

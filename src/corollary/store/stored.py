@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from corollary.backends.spark import SparkBackend
     from corollary.results import Result
     from corollary.store.durable import Durable
+    from corollary.store.feed import ChangeFeed
     from corollary.store.history import VersionDifference, VersionInfo
     from corollary.store.publishing import Publisher
     from corollary.store.spark_durable import SparkDurable
@@ -42,7 +44,7 @@ class Stored:
     _lock: threading.RLock
     _editing: Analysis | None = None
     _durable: AnyDurable | None = None
-    _publishers: list[Publisher] = []  # noqa: RUF012  (replaced, never changed)
+    _publishers: list[Publisher | ChangeFeed] = []  # noqa: RUF012  (replaced, never changed)
 
     # -- beginnings --------------------------------------------------------------------------------------------------
 
@@ -95,7 +97,7 @@ class Stored:
 
         store = Store.open(Path(path), version)
         known = {name: value for name, value in store.meaning.settings.items() if name in SETTINGS}
-        analysis = analysis_of(store.meaning.program)
+        analysis = replace(analysis_of(store.meaning.program), known=dict(store.meaning.predicates))
         return store, cls(analysis, engine=engine, **{**known, **options})  # type: ignore[call-arg]
 
     def arity(self, predicate: str) -> int | None:
@@ -140,6 +142,19 @@ class Stored:
         """
         durable = self._stored("mark")
         durable.marks = {**durable.marks, **marks}
+
+    @contextmanager
+    def marking(self, **marks: Any) -> Iterator[None]:
+        """The same for the transaction inside the block; where the block raises, nothing will be said."""
+        with self._lock:
+            durable = self._stored("marking")
+            before = durable.marks
+            durable.marks = {**before, **marks}
+            try:
+                yield
+            except BaseException:
+                durable.marks = before
+                raise
 
     def history(self) -> list[VersionInfo]:
         """All versions of the directory, the newest last: when, why, and what they changed."""
@@ -200,6 +215,25 @@ class Stored:
             publisher = Publisher(place, [self.full_name(name) for name in names], self.facts, store)
             publisher.start()
             self._publishers = [*self._publishers, publisher]
+
+    def feed(
+        self, path: str | PathLike[str], predicates: Iterable[str] | None = None, *, snapshot: bool = False
+    ) -> None:
+        """Writes the visible facts that come and go from now on to a Delta table that only grows, each version once.
+
+        Its columns are `version`, `predicate`, `op` (insert, delete) and `values`, an array of JSON. With `snapshot`, a new
+        feed begins with all facts. One that was begun before from the same directory gets what came since. The predicates are
+        those that `publish` takes.
+        """
+        from corollary.store.feed import ChangeFeed
+        from corollary.store.publishing import published_predicates
+
+        with self._lock:
+            self.materialise()
+            names = [self.full_name(name) for name in published_predicates(self.analysis.program, predicates)]
+            feed = ChangeFeed(Path(path), names, self._durable.store if self._durable is not None else None)
+            feed.start(self.facts if snapshot else None)
+            self._publishers = [*self._publishers, feed]
 
     # -- care --------------------------------------------------------------------------------------------------------
 

@@ -44,12 +44,14 @@ def verify(backend: EmbeddedBackend, analysis: Analysis, store: Store) -> list[D
     engine.materialise(check=backend.new_check())
     wanted, known = settings_of(backend, analysis), store.meaning.settings
     owners = owners_of(engine, analysis)
-    if known.get(AUXILIARY) != wanted[AUXILIARY]:
+    is_same = known.get(OWNERS) == wanted[OWNERS]  # not where a stream has left it, for example
+    if known.get(AUXILIARY) != wanted[AUXILIARY] or not is_same:
         owners = {name: owner for name, owner in owners.items() if not is_auxiliary(name)}
-    stored = load_relations(store, terms, owners)
+    stored = load_relations(store, terms, owners if is_same else None)
+    if not is_same:
+        stored.relations = {name: one for name, one in stored.relations.items() if not is_auxiliary(name)}
     names = [name for name in engine.predicates if not is_auxiliary(name) or name in owners]
     deviations = _visible(engine, stored, names)
-    is_same = known.get(OWNERS) == wanted[OWNERS]
     return deviations if deviations or not is_same else _counters(engine, owners, stored)
 
 

@@ -6,10 +6,13 @@ import io
 import queue
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.streams.file_lines import FileLines
 from corollary.streams.updates import Arrived, arrived, failed, read_updates
 
 QUEUE_SIZE = 64
@@ -33,14 +36,27 @@ class UpdateSource(Protocol):
     def close(self) -> None: ...
 
 
-class Ready:
-    """Updates that are there already: a list, a file on a disk."""
+class Journalled(UpdateSource, Protocol):
+    """A source that can go on where it was left."""
 
-    def __init__(self, updates: Iterable[Any], count: int = 0, name: str = "update") -> None:
-        self._updates = iter(updates)
+    def go_on(self, position: Any) -> None:
+        """Called before the first update is taken: those up to this position were applied."""
+        ...
+
+    def committed(self, position: Any) -> None:
+        """What came up to this position was applied and is on the disk: nobody will ask for it again."""
+        ...
+
+
+class Ready:
+    """Updates that are there already: a list, a file on a disk. The position in a list is a number of updates."""
+
+    def __init__(self, updates: Iterable[Any], count: int = 0, name: str = "update", taken: int = 0) -> None:
+        self._all = updates
+        self._updates = islice(updates, taken, None)
         self._name = name
         self._count = count
-        self._taken = 0
+        self._taken = taken
         self._is_over = False
 
     @property
@@ -53,7 +69,10 @@ class Ready:
         self._taken += 1
         place = f"{self._name} {self._taken}"
         try:
-            return arrived(next(self._updates), place)
+            update = arrived(next(self._updates), place)
+            if update.position is None:
+                update.position = {"updates": self._taken}
+            return update
         except StopIteration:
             self._is_over = True
             return None
@@ -65,8 +84,8 @@ class Ready:
 
     def close(self) -> None:
         self._is_over = True
-        if hasattr(self._updates, "close"):
-            self._updates.close()
+        if hasattr(self._all, "close"):
+            self._all.close()
 
 
 class Queued:
@@ -139,8 +158,28 @@ class Pumped(Queued):
         return False
 
 
+def resumed_source(source: Any, position: Any, **options: Any) -> UpdateSource:
+    """The same as `source_of`, behind a position that an earlier stream has committed; None is the beginning."""
+    if hasattr(source, "go_on"):
+        source.go_on(position)
+        made: UpdateSource = source
+        return made
+    if isinstance(source, (str, PathLike)) and not Path(source).is_fifo():
+        return source_of(source, position=position, **options)
+    if isinstance(source, Collection) and not isinstance(source, Mapping):
+        return Ready(source, len(source), taken=position["updates"] if position else 0)
+    message = f"a stream with a name goes on where it was left, and {type(source).__name__} has no places"
+    hint = "files, lists and sources with go_on(position) have; without a name any source will do"
+    raise ProgramError([Diagnostic(catalogue.STREAM_MOVED, message, None, hint)])
+
+
 def source_of(
-    source: Any, *, size: int = QUEUE_SIZE, follow: bool = False, prefixes: Mapping[str, str] | None = None
+    source: Any,
+    *,
+    size: int = QUEUE_SIZE,
+    follow: bool = False,
+    prefixes: Mapping[str, str] | None = None,
+    position: Any = None,
 ) -> UpdateSource:
     """The source for what a user gave: updates in a collection, an iterator or a queue, a file or its path, or a source."""
     if size < 1:
@@ -151,7 +190,7 @@ def source_of(
     if isinstance(source, queue.Queue):
         return Queued(source)
     if isinstance(source, (str, PathLike)):
-        return _file(Path(source), size, follow, prefixes)
+        return _file(Path(source), size, follow, prefixes, position)
     if isinstance(source, io.TextIOBase) or hasattr(source, "readline"):
         name = str(getattr(source, "name", "the stream"))
         is_over = threading.Event()
@@ -167,16 +206,21 @@ def source_of(
     raise TypeError(f"updates come from an iterable, a queue or a file, not from {type(source).__name__}")
 
 
-def _file(path: Path, size: int, follow: bool, prefixes: Mapping[str, str] | None) -> UpdateSource:
+def _file(
+    path: Path, size: int, follow: bool, prefixes: Mapping[str, str] | None, position: Any = None
+) -> UpdateSource:
     is_over = threading.Event()
-    updates = read_updates(_lines(path, is_over if follow else None), str(path), prefixes)
+    lines = FileLines(path, position, is_over if follow else None)
+    updates = _closing(lines, read_updates(lines, str(path), prefixes, lines.number + 1))
     is_on_disk = path.is_file() or not path.exists()  # and not a pipe
     return Ready(updates, name=str(path)) if is_on_disk and not follow else Pumped(updates, size, str(path), is_over)
 
 
-def _lines(path: Path, is_over: threading.Event | None) -> Iterator[str]:
-    with open(path, encoding="utf-8") as file:
-        yield from _growing(file, is_over) if is_over is not None else file
+def _closing(lines: FileLines, updates: Iterator[Arrived]) -> Iterator[Arrived]:
+    try:
+        yield from updates
+    finally:
+        lines.close()
 
 
 def _growing(file: Any, is_over: threading.Event) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from corollary.diagnostics import ProgramError
+from corollary.diagnostics import ProgramError, catalogue
+from corollary.streams.positions import Positions
 from corollary.streams.results import RejectedUpdate, StreamResult, StreamStatistics, UpdateStatistics
 from corollary.streams.sources import UpdateSource
 from corollary.streams.target import Target
@@ -20,6 +22,17 @@ if TYPE_CHECKING:
 
 POLICIES = ("reject", "fail")
 LARGEST_UPDATE = 1_000_000  # facts
+# Of a directory that somebody else has changed or that is full, and of results that cannot be written, no update is guilty.
+_NO_MISTAKES = {
+    kind.code
+    for kind in (
+        catalogue.STORE_CONFLICT,
+        catalogue.DAMAGED_STORE,
+        catalogue.UNWRITABLE_STORE,
+        catalogue.NOT_PUBLISHED,
+        catalogue.UNWRITABLE_FILE,
+    )
+}
 _KEPT_REJECTS = 10_000
 
 
@@ -31,12 +44,18 @@ class Stream(Iterator[StreamResult]):
     """
 
     def __init__(
-        self, target: Target, source: UpdateSource, policy: str = "reject", log: str | PathLike[str] | None = None
+        self,
+        target: Target,
+        source: UpdateSource,
+        policy: str = "reject",
+        log: str | PathLike[str] | None = None,
+        positions: Positions | None = None,
     ) -> None:
         if policy not in POLICIES:
             raise ValueError(f"the policy is 'reject' or 'fail', not '{policy}'")
         self._target = target
         self._source = source
+        self._positions = positions
         self._fails = policy == "fail"
         self._log = open(log, "a", encoding="utf-8") if log is not None else None  # noqa: SIM115 closed with the stream
         self._ahead: Arrived | None = None
@@ -69,15 +88,27 @@ class Stream(Iterator[StreamResult]):
             raise update.failure
         number, started = self.statistics.updates + 1, time.perf_counter()
         try:
-            result, statistics = self._target.apply(update, self._look_for(update))
+            with self._committing(update):
+                result, statistics = self._target.apply(update, self._look_for(update))
         except ProgramError as error:
+            if any(diagnostic.code in _NO_MISTAKES for diagnostic in error.diagnostics):
+                self.close()
+                raise
             return self._reject(number, update, error, time.perf_counter() - started)
         except BaseException:
             self.close()
             raise
+        self._note_committed(update)
         statistics.seconds = time.perf_counter() - started
         self.statistics.count(statistics, rejected=False)
         return StreamResult(number, update.place, result.inserted, result.deleted, statistics, result.report)
+
+    def _committing(self, update: Arrived) -> AbstractContextManager[None]:
+        return self._positions.committing(update.position) if self._positions is not None else nullcontext()
+
+    def _note_committed(self, update: Arrived) -> None:
+        if hasattr(self._source, "committed"):
+            self._source.committed(update.position)
 
     def _look_for(self, update: Arrived) -> _Look:
         return _Look(self, may_look=not update.changes_rules)
@@ -100,6 +131,9 @@ class Stream(Iterator[StreamResult]):
         if self._log is not None:
             self._log.write(json.dumps(rejected.as_dict(), ensure_ascii=False) + "\n")
             self._log.flush()
+        if self._positions is not None:
+            self._positions.pass_over(update.position)
+        self._note_committed(update)
         statistics = UpdateStatistics(seconds=seconds)
         self.statistics.count(statistics, rejected=True)
         nothing = Facts({}, self._target.kb.full_name, self._target.no_facts)

@@ -31,6 +31,8 @@ class Arrived:
     problem: Diagnostic | None = None
     text: str = ""
     failure: BaseException | None = None
+    position: Any = None
+    """Where its source stands behind it, for those who go on from there later."""
     prepared: Any = field(default=None, repr=False)  # what the knowledge base made of it ahead of its turn
 
     @property
@@ -48,7 +50,7 @@ def arrived(item: object, place: str) -> Arrived:
         return _of_object(item, place, "")
     if isinstance(item, str):
         return of_json(item, place)
-    return _malformed(place, f"an update is a Change or an object, not {type(item).__name__}", repr(item))
+    return malformed(place, f"an update is a Change or an object, not {type(item).__name__}", repr(item))
 
 
 def of_json(line: str, place: str) -> Arrived:
@@ -58,9 +60,9 @@ def of_json(line: str, place: str) -> Arrived:
     try:
         found = _DECODER.decode(line.strip())
     except (ValueError, RecursionError) as error:
-        return _malformed(place, f"this is no JSON: {error}", line)
+        return malformed(place, f"this is no JSON: {error}", line)
     if not isinstance(found, dict):
-        return _malformed(place, "an update is a JSON object", line)
+        return malformed(place, "an update is a JSON object", line)
     update = _of_object(found, place, line)
     if update.change is None:
         return update
@@ -71,7 +73,7 @@ def of_json(line: str, place: str) -> Arrived:
                     [cell if type(cell) in _PLAIN else value_of(cell) for cell in row] for row in _rows(rows)
                 ]
     except ValueError as error:
-        return _malformed(place, str(error), line)
+        return malformed(place, str(error), line)
     return update
 
 
@@ -86,12 +88,12 @@ def _of_object(found: Mapping[Any, Any], place: str, text: str) -> Arrived:
     for name, value in found.items():
         if name in _FACTS:
             if not isinstance(value, Mapping) or not all(isinstance(rows, (list, tuple)) for rows in value.values()):
-                return _malformed(place, f"'{name}' has lists of rows by predicate", text)
+                return malformed(place, f"'{name}' has lists of rows by predicate", text)
         elif name in _RULES:
             if not isinstance(value, (list, tuple)) or not all(isinstance(rule, str) for rule in value):
-                return _malformed(place, f"'{name}' has a list of texts", text)
+                return malformed(place, f"'{name}' has a list of texts", text)
         else:
-            return _malformed(place, f"an update has {', '.join((*_FACTS, *_RULES))}, and no '{name}'", text)
+            return malformed(place, f"an update has {', '.join((*_FACTS, *_RULES))}, and no '{name}'", text)
     insert, delete = (found.get(name, {}) for name in _FACTS)
     return Arrived(place, Change(insert, delete, *(tuple(found.get(name, ())) for name in _RULES)), None, text)
 
@@ -99,9 +101,19 @@ def _of_object(found: Mapping[Any, Any], place: str, text: str) -> Arrived:
 # -- lines of a file ---------------------------------------------------------------------------------------------------
 
 
-def read_updates(lines: Iterable[str], name: str, prefixes: Mapping[str, str] | None = None) -> Iterator[Arrived]:
-    """The updates of a file, each of them when it is complete. JSON lines start with `{`, anything else is text."""
-    numbered = ((number, line) for number, line in enumerate(lines, 1))
+def read_updates(
+    lines: Iterable[str], name: str, prefixes: Mapping[str, str] | None = None, first: int = 1
+) -> Iterator[Arrived]:
+    """The updates of a file, each of them when it is complete. JSON lines start with `{`, anything else is text.
+
+    `first` is the number of the first line. Lines that know their position give it to the updates that end there.
+    """
+    for update in _updates(enumerate(lines, first), name, prefixes):
+        update.position = getattr(lines, "position", None)
+        yield update
+
+
+def _updates(numbered: Iterator[tuple[int, str]], name: str, prefixes: Mapping[str, str] | None) -> Iterator[Arrived]:
     for number, line in numbered:
         if line.strip():
             is_json = line.lstrip().startswith("{")
@@ -143,12 +155,12 @@ def _of_text(block: list[tuple[int, str]], name: str, prefixes: Mapping[str, str
     for number, line in block:
         matched = _LINE.match(line)
         if matched is None:
-            return _malformed(f"{name}:{number}", "a line of an update is add(F). or delete(F).", text)
+            return malformed(f"{name}:{number}", "a line of an update is add(F). or delete(F).", text)
         facts[matched[1]].append(matched[2])
     try:
         insert, delete = (_facts(facts[kind], prefixes) for kind in ("add", "delete"))
     except ValueError as error:
-        return _malformed(place, str(error), text)
+        return malformed(place, str(error), text)
     return Arrived(place, Change(insert, delete), None, text)
 
 
@@ -166,7 +178,7 @@ def _facts(texts: list[str], prefixes: Mapping[str, str]) -> dict[str, list[Any]
     return found
 
 
-def _malformed(place: str, message: str, text: str) -> Arrived:
+def malformed(place: str, message: str, text: str) -> Arrived:
     hint = 'one update is {"insert": {"edge": [[1, 2]]}, "delete": {…}}, or lines add(edge(1, 2)). and a blank one'
     problem = Diagnostic(catalogue.MALFORMED_UPDATE, f"{place}: {message}", None, hint)
     return Arrived(place, None, problem, text[:_LONGEST_TEXT])

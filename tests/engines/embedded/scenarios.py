@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from corollary import KnowledgeBase
 from corollary.backends.embedded import EmbeddedBackend
@@ -55,10 +56,10 @@ def minus(left: State, right: State) -> State:
     return {name: facts for name, facts in found.items() if facts}
 
 
-def follow(scenario: Scenario, strategy: str = "auto", without: Iterable[str] = ()) -> KnowledgeBase:
+def follow(scenario: Scenario, strategy: str = "auto", without: Iterable[str] = (), **settings: Any) -> KnowledgeBase:
     """Asserts state and difference after every change; gives the knowledge base at the end."""
     program, *later = scenario.programs()
-    kb = KnowledgeBase(program, strategy=strategy, without=without)
+    kb = KnowledgeBase(program, strategy=strategy, without=without, **settings)
     before = visible(kb)
     assert before == expected(program)
     for change, after_change in zip(scenario.changes, later, strict=True):

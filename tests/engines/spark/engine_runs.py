@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from corollary.analysis import RuleGraph
+from corollary.analysis import analyse
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.spark.context import Context, SparkSettings
 from corollary.engines.spark.engine import SparkEngine
@@ -32,7 +32,7 @@ class EngineRun:
         self.context = Context(spark, workspace, SparkUniverse(spark, workspace, chosen.hash_bits), chosen)
         self.store = FrameStore(spark)
         settled(self._load)
-        self.engine = SparkEngine(RuleGraph.of(self.program.rules), self.context, self.store)
+        self.engine = SparkEngine(analyse(self.program).evaluated, self.context, self.store)
 
     def __enter__(self) -> EngineRun:
         return self

@@ -7,9 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from corollary.engines.embedded.host_functions import reduce_by_host
 from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.universe import Kind, Universe
 from corollary.program import AggregateOperation, EvaluationError, Variable, aggregate
+from corollary.program.host_functions import HOST_FUNCTIONS
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -58,6 +60,8 @@ def _reduce(operation: AggregateOperation, column: Codes, starts: Array, univers
     sizes = np.diff(np.append(starts, len(column)))
     if operation.function == "count":
         return universe.encode_integers(sizes), everywhere
+    if (host := HOST_FUNCTIONS.get(operation.function)) is not None:
+        return reduce_by_host(host, column, starts, universe)
     if (universe.kinds[column] == Kind.INTEGER).all():
         integers = universe.words[column]
         if np.abs(integers.astype(np.float64)).sum() < 2**53:

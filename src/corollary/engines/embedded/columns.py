@@ -77,7 +77,7 @@ def _encode_array(universe: Universe, array: pa.Array, meaning: bytes | None) ->
     if pa.types.is_floating(kind):
         return universe.encode_doubles(array.to_numpy(zero_copy_only=False).astype(np.float64))
     if pa.types.is_decimal(kind):
-        return _encode_decimals(universe, pc.cast(array, pa.string()))
+        return encode_decimals(universe, pc.cast(array, pa.string()))
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         return _encode_temporal(universe, array)
     raise UnsupportedColumn(f"there are no constants of the Arrow type {kind}")
@@ -154,7 +154,7 @@ def _encode_cells(universe: Universe, array: pa.Array) -> Codes:
     # Only a cell that starts like a number or is one of a few words can be anything but a string.
     parts.take(pc.invert(pc.match_substring_regex(parts.left, _SPECIAL)), _as_strings)
     short = pc.less_equal(pc.binary_length(parts.left), MAX_NUMBER_LENGTH)
-    parts.take(pc.and_(short, pc.match_substring_regex(parts.left, f"^(?:{DECIMAL})$")), _encode_decimals)
+    parts.take(pc.and_(short, pc.match_substring_regex(parts.left, f"^(?:{DECIMAL})$")), encode_decimals)
     short = pc.less_equal(pc.binary_length(parts.left), MAX_NUMBER_LENGTH)
     parts.take(pc.and_(short, pc.match_substring_regex(parts.left, f"^(?:{DOUBLE})$")), _encode_doubles)
     return parts.finish(lambda universe, rest: _encode_distinct(universe, rest, cell_value))
@@ -168,7 +168,7 @@ def _encode_doubles(universe: Universe, array: pa.Array) -> Codes:
     return universe.encode_doubles(pc.cast(array, pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def _encode_decimals(universe: Universe, array: pa.Array) -> Codes:
+def encode_decimals(universe: Universe, array: pa.Array) -> Codes:
     """Texts of decimals, or of integers where the column's scale is 0: without zeros at the end, which mean nothing."""
     if pc.any(pc.match_substring_regex(array, "[eE]")).as_py():  # Arrow writes very small decimals with an exponent
         return _encode_distinct(universe, array, Decimal)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.evaluation import Evaluation, Report, Store
+from corollary.engines.embedded.exactness import has_exact_constants
 from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.maintenance.anew import changed_explicit, compare
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
@@ -25,7 +26,9 @@ from corollary.engines.embedded.report import NodeReport, RunReport
 from corollary.engines.embedded.runner import Work
 from corollary.engines.embedded.threads import CORES
 from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.yield_index.strategy import with_index
 from corollary.planning import normalise, normalise_query
+from corollary.planning.optimisers import optimised_rules
 from corollary.planning.steps import RuleStep, Step, is_auxiliary
 from corollary.program import Comparison, Query
 
@@ -44,6 +47,7 @@ class EmbeddedEngine:
         discards_errors: bool = True,
         updates: bool = False,
         strategy: str = "auto",
+        index: str | Mapping[str, str] = "hash",
     ) -> None:
         self._graph = graph
         self._discards_errors = discards_errors
@@ -53,17 +57,22 @@ class EmbeddedEngine:
         self._explicit = Store()
         self._visible: Store | None = None
         self._maintainer: Maintainer | None = None
-        self._strategy = strategy_of(strategy)
+        self._strategy = with_index(strategy_of(strategy), index, discards_errors=discards_errors)
         keeps_closures = self._strategy.follows_closures and "closures" not in without
         self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
         self._is_restored = False
+        self._is_exact = False  # no constant equals another one while rules run
         self._stream: Strategy | None = None
         self._is_streaming = False
+        self.is_regrouping = False
+        """Whether the transaction that runs changes no fact and no rule: only how changes are followed from now on."""
         self.report = RunReport()
         self.listener: Callable[[Outcome], object] = lambda outcome: None
         self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
         self.committing: Callable[[], None] | None = None
         """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
+        self.preparing: Callable[[], None] | None = None
+        """Called once, before the first change; when it raises, nothing changes, and the next change calls it again."""
 
     @property
     def universe(self) -> Universe:
@@ -93,6 +102,7 @@ class EmbeddedEngine:
         """Changes facts and rules together, or raises and leaves everything as it was."""
         if not self._is_maintained:
             return self._apply_anew(facts, graph or self._graph, check)
+        self.prepare()
         self.settle()
         maintainer = self._follow()
         with noticing_interrupts() as check_interrupt:
@@ -180,6 +190,7 @@ class EmbeddedEngine:
 
         work.check = check_work
         without = self._without | {"closures"} if self._updates else self._without
+        self._is_exact = not self._updates and has_exact_constants(self.universe, self._graph.rules.values())
         evaluation = Evaluation(store, work, orders_texts=orders_texts(self._graph), without=without)
         report = RunReport()
         for node in self._graph.hyper_nodes:
@@ -206,9 +217,9 @@ class EmbeddedEngine:
     def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
         if self._updates:
             return evaluate_node(evaluation, self._graph, node, self._closed, self._strategy)
-        rules = [normalise(self._graph.rules[name]) for name in node.rules]
+        wanted = optimised_rules((self._graph.rules[name] for name in node.rules), self._without, exact=self._is_exact)
         modules, recursive = modules_of(self._graph, node), self._graph.is_recursive(node)
-        return evaluation.evaluate(rules, modules, recursive=recursive, owner=str(node))
+        return evaluation.evaluate(list(map(normalise, wanted)), modules, recursive=recursive, owner=str(node))
 
     def _visible_start(self) -> Store:
         derived = {rule.head.predicate for rule in self._graph.rules.values()}
@@ -230,6 +241,7 @@ class EmbeddedEngine:
         if self._stream is not strategy:
             if not self.is_materialised:
                 self.materialise(check=self.new_check())
+            self.prepare()
             self._follow_by(strategy)
         self._is_streaming = True
 
@@ -254,13 +266,22 @@ class EmbeddedEngine:
     def _follow_by(self, stream: Strategy | None) -> None:
         """Changes are followed in the way of a stream, or in the engine's own; who keeps a journal hears of it meanwhile."""
         before, self._stream = self._stream, stream
+        self.is_regrouping = True
         try:
             self._follow().follow_by(self.following, self._graph)
         except BaseException:
             self._stream = before
             raise
+        finally:
+            self.is_regrouping = False
 
     # -- stores ------------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """A change is about to come."""
+        if self.preparing is not None:
+            self.preparing()
+            self.preparing = None
 
     def restore(self, visible: Store) -> None:
         """Goes on from facts that were derived by these rules before, with the support of every owner.
@@ -359,6 +380,26 @@ class EmbeddedEngine:
                 yield from supports_of(predicate, relation, maintained)
 
     # -- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def stated(self) -> set[str]:
+        """The predicates that have explicit facts, as long as nothing was derived."""
+        return {predicate for predicate, relation in self._explicit.relations.items() if relation.size}
+
+    def derived_by(
+        self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Codes], check: Callable[[int], None]
+    ) -> dict[str, Codes]:
+        """The facts of predicates that these rules derive from the explicit facts and from those given.
+
+        What is visible here stays as it is.
+        """
+        engine = EmbeddedEngine(graph, without=self._without, discards_errors=self._discards_errors)
+        engine._explicit = self._explicit
+        if given:
+            engine._explicit = changed_explicit(self._explicit, FactChange(insert=dict(given)), Outcome())
+        engine.materialise(check=check)
+        found = {predicate: engine.facts(predicate) for predicate in predicates}
+        return {predicate: rows for predicate, rows in found.items() if rows is not None}
 
     @property
     def _store(self) -> Store:

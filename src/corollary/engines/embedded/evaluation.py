@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from corollary.analysis import Module, ModuleKind
+from corollary.analysis.lowering import SAME
 from corollary.engines.embedded import dense_join
 from corollary.engines.embedded.aggregation import aggregate_rows
+from corollary.engines.embedded.alternating import alternate
 from corollary.engines.embedded.closure import LinearClosure, Reversed, SymmetricClosure, TooLarge
+from corollary.engines.embedded.congruence import congruent_predicate, expand
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.relation import Pairs, Relation
 from corollary.engines.embedded.runner import PreparedPlan, Work
@@ -27,9 +30,11 @@ from corollary.planning import (
     linearise,
     plan_rule,
 )
+from corollary.planning.alternation import alternates
+from corollary.planning.optimisers import NAMES as PASSES
 from corollary.program import Atom, Variable
 
-OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists", "threads")
+OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists", "threads", *PASSES)
 _WORTH_A_RUN = 256  # rows; fewer wait for the next round, where the other rules may bring more
 
 
@@ -122,6 +127,13 @@ class Evaluation:
             self._count_round(report)
             for rule in rules:
                 self._run(rule, None, report)
+        elif alternates(rules):
+            report.strategy = "alternating"
+            alternate(rules, self.store.relations, lambda some: self._fixpoint_anew(some, report))
+        elif "representatives" not in self._without and (predicate := congruent_predicate(rules)) is not None:
+            report.strategy = "representatives"
+            same = self.store.relation(SAME, 2)
+            expand(self.store.relation(predicate, heads[predicate]), same, self.universe.size, self._work.check)
         elif not (len(modules) == 1 and self._close(modules[0])):
             report.strategy = "recursive"
             self._fixpoint_with_modules(rules, modules, report)
@@ -132,6 +144,13 @@ class Evaluation:
         self._owner = None
         report.instances = self._work.instances - before
         return report
+
+    def _fixpoint_anew(self, rules: Sequence[NormalRule], report: Report) -> None:
+        """A fixpoint over relations that may have been replaced since the last one."""
+        self._growing.clear()
+        self._prepared_plans.clear()
+        self._projections.clear()
+        self._fixpoint(rules, {rule.head.predicate: rule.head.arity for rule in rules}, report)
 
     def answers(self, query: NormalRule) -> Relation:
         """The distinct answers of a query."""
@@ -319,7 +338,7 @@ class Evaluation:
         return self._aggregates[id(source)]
 
     def _aggregate(self, source: AggregateSource) -> Relation:
-        names = source.body.variables
+        names = source.ranged
         rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
         bindings = Relation(len(names), self.universe.code_bits)
         kept = self._aggregates

@@ -1,19 +1,29 @@
-"""Arithmetic, functions and comparisons on whole columns of codes.
+"""Expressions and comparisons on whole columns of codes.
 
-Columns of machine integers and columns of doubles are computed by numpy; integer results that would leave 64 bits, decimals
-and everything else go value by distinct value through the definitions of `corollary.program`, which every path agrees with.
+Rows whose values are of the same kinds are computed together, by numpy and Arrow where these mean what the language means. All
+others go value by distinct value through the definitions of `corollary.program`, which every path agrees with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from corollary.engines.embedded.host_functions import host_kernel
 from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.structures import structures_of
 from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.embedded.vector_arithmetic import calculated, compared, negative
+from corollary.engines.embedded.vector_functions import KERNELS
+from corollary.engines.embedded.vectors import (
+    NotVectorisedError,
+    Vector,
+    codes_of_vector,
+    constant_vector,
+    vector_of_codes,
+)
 from corollary.planning import Compare, Compute
 from corollary.program import (
     Arithmetic,
@@ -21,6 +31,7 @@ from corollary.program import (
     EvaluationError,
     FunctionTerm,
     Minus,
+    Part,
     Structure,
     Term,
     Value,
@@ -29,26 +40,15 @@ from corollary.program import (
     evaluate_term,
     variables_of,
 )
+from corollary.program.patterns import is_pattern
 
 Array: TypeAlias = np.ndarray[Any, Any]
+Columns: TypeAlias = dict[str, Codes]
 NO_VALUE = Structure("\0no value", ())
-
-_SAFE = float(1 << 62)  # results below this, as doubles see them, are surely within 64 bits
-
-
-@dataclass
-class _Numbers:
-    """A column that numpy can work on: int64 or float64."""
-
-    values: Array
-
-
-class _NotVectorised(Exception):
-    """This expression needs values of other types than numpy computes with."""
 
 
 def compute_column(
-    compute: Compute, columns: dict[str, Codes], count: int, universe: Universe
+    compute: Compute, columns: Columns, count: int, universe: Universe
 ) -> tuple[Codes, np.ndarray[Any, np.dtype[np.bool_]]]:
     """The codes of an expression's values, and for which rows it has one."""
     if isinstance(compute.expression, Variable):
@@ -56,18 +56,29 @@ def compute_column(
     if isinstance(compute.expression, Constant):
         code = universe.encode(compute.expression.value)
         return np.full(count, code, np.uint32), np.ones(count, np.bool_)
-    try:
-        numbers, valid = _evaluate(compute.expression, columns, count, universe)
-        codes = _encode(numbers, universe)
-    except _NotVectorised:
-        codes, valid = _by_value(compute.expression, columns, count, universe)
+    if isinstance(compute.expression, Part) or is_pattern(compute.expression):
+        codes, valid = _structure(compute.expression, columns, count, universe)
+    else:
+        codes, valid = _computed(compute.expression, columns, count, universe)
     if compute.total:
         codes = np.where(valid, codes, np.uint32(universe.encode(NO_VALUE)))
         valid = np.ones(count, np.bool_)
     return codes, valid
 
 
-def first_error(term: Term, columns: dict[str, Codes], count: int, universe: Universe) -> str | None:
+def _structure(term: Term, columns: Columns, count: int, universe: Universe) -> tuple[Codes, Array]:
+    """A function term or list that is made, or a part of one."""
+
+    def column(part: Term) -> tuple[Codes, Array]:
+        return compute_column(Compute("", part), columns, count, universe)
+
+    structures = structures_of(universe)
+    if isinstance(term, Part):
+        return structures.part(term, column(term.term))
+    return structures.make(term, column, count)
+
+
+def first_error(term: Term, columns: Columns, count: int, universe: Universe) -> str | None:
     """Why the term has no value in some row, or None where it has one in all of them."""
     _, valid = compute_column(Compute("", term), columns, count, universe)
     if valid.all():
@@ -81,135 +92,121 @@ def first_error(term: Term, columns: dict[str, Codes], count: int, universe: Uni
     return "no value"
 
 
-def holds_column(comparison: Compare, columns: dict[str, Codes], count: int, universe: Universe) -> Array:
+def holds_column(comparison: Compare, columns: Columns, count: int, universe: Universe) -> Array:
     """For which rows a comparison of expressions holds (or, negated, does not)."""
-    try:
-        left, left_valid = _evaluate(comparison.left, columns, count, universe)
-        right, right_valid = _evaluate(comparison.right, columns, count, universe)
-        holds = _COMPARE[comparison.operator](left.values, right.values) & left_valid & right_valid
-        if left.values.dtype != right.values.dtype and _beyond_doubles(left, right):
-            raise _NotVectorised
-    except _NotVectorised:
-        holds = _compare_by_value(comparison, columns, count, universe)
+    names = sorted(comparison.inputs)
+    holds = np.zeros(count, np.bool_)
+    for rows in _alike(names, columns, count, universe):
+        part = columns if rows is None else {name: columns[name][rows] for name in names}
+        found = _holds(comparison, part, count if rows is None else len(rows), universe)
+        if rows is None:
+            holds = found
+        else:
+            holds[rows] = found
     return ~holds if comparison.negated else holds
 
 
-def _beyond_doubles(*columns: _Numbers) -> bool:
-    """Whether numpy's conversion of integers to doubles could lose something in a mixed comparison."""
-    return any(
-        column.values.dtype == np.int64
-        and len(column.values)
-        and np.abs(column.values.astype(np.float64)).max() > 2**53
-        for column in columns
-    )
+def _holds(comparison: Compare, columns: Columns, count: int, universe: Universe) -> Array:
+    try:
+        return holds_vector(comparison, lambda name: vector_of_codes(columns[name], universe), count)
+    except NotVectorisedError:
+        return _compare_by_value(comparison, columns, count, universe)
+    except EvaluationError:
+        return np.zeros(count, np.bool_)
 
 
-# -- numpy -------------------------------------------------------------------------------------------------------------
+def holds_vector(comparison: Compare, column: Callable[[str], Vector], count: int) -> Array:
+    """For which rows a comparison holds, whether negated or not; raises where whole columns cannot tell."""
+    left, right = comparison.left, comparison.right
+    if _is_condition(comparison):
+        found = evaluated(left, column, count)
+        if found.kind != Kind.BOOLEAN:
+            raise NotVectorisedError
+    else:
+        found = compared(comparison.operator, evaluated(left, column, count), evaluated(right, column, count))
+    holds: Array = found.values if found.valid is None else found.values & found.valid
+    return holds
 
 
-def _evaluate(term: Term, columns: dict[str, Codes], count: int, universe: Universe) -> tuple[_Numbers, Array]:
-    everywhere = np.ones(count, np.bool_)
+def _is_condition(comparison: Compare) -> bool:
+    """A built-in that is said to be true."""
+    right = comparison.right
+    return comparison.operator == "=" and isinstance(right, Constant) and right.value is True
+
+
+# -- whole columns -----------------------------------------------------------------------------------------------------
+
+
+def _alike(names: list[str], columns: Columns, count: int, universe: Universe) -> Iterable[Array | None]:
+    """The rows in which the variables have values of the same kinds; None for all of them."""
+    kinds = np.zeros(count, np.int64)
+    for name in names:
+        kinds = kinds * len(Kind) + universe.kinds[columns[name]]
+    if not count or (kinds == kinds[0]).all():
+        return [None]
+    return [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+
+
+def _computed(term: Term, columns: Columns, count: int, universe: Universe) -> tuple[Codes, Array]:
+    names = sorted({variable.name for variable in variables_of(term)})
+    codes, valid = np.zeros(count, np.uint32), np.zeros(count, np.bool_)
+    for rows in _alike(names, columns, count, universe):
+        if rows is None:
+            return _of_one_kind(term, columns, count, universe)
+        part = {name: columns[name][rows] for name in names}
+        codes[rows], valid[rows] = _of_one_kind(term, part, len(rows), universe)
+    return codes, valid
+
+
+def _of_one_kind(term: Term, columns: Columns, count: int, universe: Universe) -> tuple[Codes, Array]:
+    try:
+        found = evaluated(term, lambda name: vector_of_codes(columns[name], universe), count)
+        return codes_of_vector(found, count, universe)
+    except NotVectorisedError:
+        return _by_value(term, columns, count, universe)
+    except EvaluationError:  # constants among the arguments are wrong, whatever the rows hold
+        return np.zeros(count, np.uint32), np.zeros(count, np.bool_)
+
+
+def evaluated(term: Term, column: Callable[[str], Vector], count: int) -> Vector:
+    """The values of an expression; `column` has those of a variable. Raises where whole columns cannot tell."""
     match term:
         case Constant():
-            if type(term.value) is int and abs(term.value) < 1 << 62:
-                return _Numbers(np.full(count, term.value, np.int64)), everywhere
-            if type(term.value) is float:
-                return _Numbers(np.full(count, term.value, np.float64)), everywhere
-            raise _NotVectorised
+            return constant_vector(term.value, count)
         case Variable():
-            return _numbers_of(columns[term.name], universe), everywhere
+            return column(term.name)
         case Minus():
-            operand, valid = _evaluate(term.operand, columns, count, universe)
-            return _Numbers(_checked(-operand.values, -operand.values.astype(np.float64))), valid
+            return negative(evaluated(term.operand, column, count))
         case Arithmetic():
-            left, left_valid = _evaluate(term.left, columns, count, universe)
-            right, right_valid = _evaluate(term.right, columns, count, universe)
-            numbers, valid = _arithmetic(term.operator, left.values, right.values)
-            return numbers, valid & left_valid & right_valid
-        case FunctionTerm(name="abs"):
-            operand, valid = _evaluate(term.arguments[0], columns, count, universe)
-            return _Numbers(_checked(np.abs(operand.values), np.abs(operand.values.astype(np.float64)))), valid
+            left = evaluated(term.left, column, count)
+            return calculated(term.operator, left, evaluated(term.right, column, count))
+        case FunctionTerm():
+            kernel = KERNELS.get(term.name) or host_kernel(term.name)
+            if kernel is None:
+                raise NotVectorisedError
+            return kernel([evaluated(argument, column, count) for argument in term.arguments])
         case _:
-            raise _NotVectorised
-
-
-def _numbers_of(codes: Codes, universe: Universe) -> _Numbers:
-    kinds = universe.kinds[codes]
-    if (kinds == Kind.INTEGER).all():
-        return _Numbers(universe.words[codes])
-    if (kinds == Kind.DOUBLE).all():
-        return _Numbers(universe.words[codes].view(np.float64))
-    raise _NotVectorised
-
-
-def _arithmetic(operator: str, left: Array, right: Array) -> tuple[_Numbers, Array]:
-    if left.dtype != right.dtype:
-        left, right = left.astype(np.float64), right.astype(np.float64)
-    everywhere = np.ones(len(left), np.bool_)
-    with np.errstate(all="ignore"):
-        if left.dtype == np.float64:
-            return _double_arithmetic(operator, left, right)
-        rough_left, rough_right = left.astype(np.float64), right.astype(np.float64)
-        if operator in "+-*":
-            operation = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator]
-            return _Numbers(_checked(operation(left, right), operation(rough_left, rough_right))), everywhere
-        valid = right != 0
-        divisor = np.where(valid, right, 1)
-        if operator == "/":
-            if (left % divisor != 0).any():
-                raise _NotVectorised  # a decimal comes out
-            return _Numbers(_checked(left // divisor, rough_left)), valid
-        quotient = np.sign(left) * np.sign(divisor) * (np.abs(left) // np.abs(divisor))
-        _checked(left, rough_left)
-        return _Numbers(quotient if operator == "div" else left - quotient * divisor), valid
-
-
-def _double_arithmetic(operator: str, left: Array, right: Array) -> tuple[_Numbers, Array]:
-    everywhere = np.ones(len(left), np.bool_)
-    match operator:
-        case "+":
-            return _Numbers(left + right), everywhere
-        case "-":
-            return _Numbers(left - right), everywhere
-        case "*":
-            return _Numbers(left * right), everywhere
-        case "/":
-            return _Numbers(left / right), everywhere
-        case "%":
-            return _Numbers(np.fmod(left, right)), everywhere
-        case _:
-            raise _NotVectorised
-
-
-def _checked(result: Array, rough: Array) -> Array:
-    if result.dtype == np.int64 and len(rough) and np.abs(rough).max() >= _SAFE:
-        raise _NotVectorised
-    return result
-
-
-def _encode(numbers: _Numbers, universe: Universe) -> Codes:
-    if numbers.values.dtype == np.int64:
-        return universe.encode_integers(numbers.values)
-    return universe.encode_doubles(numbers.values)
+            raise NotVectorisedError
 
 
 # -- value by value ----------------------------------------------------------------------------------------------------
 
 
-def _by_value(expression: Term, columns: dict[str, Codes], count: int, universe: Universe) -> tuple[Codes, Array]:
-    def one(row: dict[str, Value]) -> int | None:
+def _by_value(expression: Term, columns: Columns, count: int, universe: Universe) -> tuple[Codes, Array]:
+    def one(row: dict[str, Value]) -> Value | None:
         try:
-            return universe.encode(evaluate_term(expression, row))
+            return evaluate_term(expression, row)
         except EvaluationError:
             return None
 
-    results, places = _for_distinct(expression, columns, count, universe, one)
-    codes = np.array([0 if result is None else result for result in results], np.uint32)
+    results, places = _for_distinct(variables_of(expression), columns, count, universe, one)
     valid = np.array([result is not None for result in results], np.bool_)
+    codes = np.zeros(len(results), np.uint32)
+    codes[valid] = universe.encode_values([result for result in results if result is not None])
     return codes[places], valid[places]
 
 
-def _compare_by_value(comparison: Compare, columns: dict[str, Codes], count: int, universe: Universe) -> Array:
+def _compare_by_value(comparison: Compare, columns: Columns, count: int, universe: Universe) -> Array:
     def one(row: dict[str, Value]) -> bool:
         try:
             left, right = evaluate_term(comparison.left, row), evaluate_term(comparison.right, row)
@@ -217,31 +214,22 @@ def _compare_by_value(comparison: Compare, columns: dict[str, Codes], count: int
         except EvaluationError:
             return False
 
-    both = Arithmetic("+", comparison.left, comparison.right)  # only its variables matter
+    both = (variable for side in (comparison.left, comparison.right) for variable in variables_of(side))
     results, places = _for_distinct(both, columns, count, universe, one)
     return np.array(results, np.bool_)[places]
 
 
 def _for_distinct(
-    term: Term, columns: dict[str, Codes], count: int, universe: Universe, one: Callable[[dict[str, Value]], Any]
-) -> tuple[list[Any], Array]:
+    variables: Iterable[Variable], columns: Columns, count: int, universe: Universe,
+    one: Callable[[dict[str, Value]], Any],
+) -> tuple[list[Any], Array]:  # fmt: skip
     """The result for each distinct combination of the variables' values, and which of them each row has."""
-    names = sorted({variable.name for variable in variables_of(term)})
+    names = sorted({variable.name for variable in variables})
     if not names:
         return [one({})], np.zeros(count, np.int64)
-    table = np.stack([columns[name] for name in names], axis=1)
-    distinct, places = np.unique(table, axis=0, return_inverse=True)
-    values = universe.values(distinct.reshape(-1).tolist())
-    width = len(names)
-    rows = (values[at : at + width] for at in range(0, len(values), width))
-    return [one(dict(zip(names, row, strict=True))) for row in rows], places.reshape(-1)
-
-
-_COMPARE: dict[str, Callable[[Array, Array], Array]] = {
-    "=": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
+    places = np.zeros(count, np.int64)
+    for name in names:
+        _, places = np.unique(places << 32 | columns[name], return_inverse=True)
+    _, first = np.unique(places, return_index=True)
+    values = [universe.values(columns[name][first].tolist()) for name in names]
+    return [one(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)], places

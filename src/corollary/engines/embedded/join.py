@@ -123,7 +123,7 @@ def _compare(tests: Any, t: Any, operator: Any, registers: Any) -> Any:
         return (left == right) == (operator == U64(COMPARE_EQ))
     left_kind, right_kind = load_u8(kinds, left), load_u8(kinds, right)
     if operator <= U64(COMPARE_NE):
-        if left_kind == 1 and right_kind == 1:
+        if left_kind == right_kind and (left_kind == 1 or left_kind > 4):  # numbers and moments
             return (load_f64(order, left) == load_f64(order, right)) == (operator == U64(COMPARE_EQ))
         return (left == right) == (operator == U64(COMPARE_EQ))
     if left_kind != right_kind or left_kind == 0:

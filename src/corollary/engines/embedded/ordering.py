@@ -1,6 +1,7 @@
 """Kind and rank of every constant, by which kernels compare values.
 
-Numbers of all types compare by value; strings, booleans and IRIs each among themselves. While every number is exact as a
+Numbers of all types compare by value; strings, booleans and IRIs each among themselves, and so do dates, times and durations of
+each datatype, of which two constants may be equal: the same moment in two time zones. While every number is exact as a
 double, the double itself is the rank, also of a decimal such as 2.5; otherwise numbers are sorted by their exact values.
 """
 
@@ -10,12 +11,18 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow.compute as pc
 
+from corollary.engines.embedded.tables import text_column
 from corollary.engines.embedded.universe import Kind, Universe
+from corollary.program import Literal
+from corollary.program.datatypes import place_of, single_of
+from corollary.program.values import XSD
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-NUMBER, STRING, BOOLEAN, IRI = 1, 2, 3, 4
+NUMBER, STRING, BOOLEAN, IRI, FIRST_MOMENT = 1, 2, 3, 4, 5
+"""Kinds; numbers and everything from the first kind of moments on are equal where their ranks are."""
 _KIND_OF = {
     Kind.INTEGER: NUMBER,
     Kind.DOUBLE: NUMBER,
@@ -39,11 +46,19 @@ class Ordering:
         self._revealed = universe.revealed
         self._kinds = np.empty(0, np.uint8)
         self._ranks = np.empty(0, np.float64)
+        self._noted = 0  # literals below this code have been looked at
+        self._moments: dict[str, dict[int, Any]] = {}  # by datatype: the places of the codes
+        self._singles: dict[int, float] = {}  # numbers of xsd:float
 
     def arrays(self) -> tuple[Array, Array]:
         universe = self._universe
         if universe.size != self._size or universe.revealed != self._revealed:
-            if universe.revealed == self._revealed and self._only_exact_numbers_are_new():
+            if universe.revealed != self._revealed:
+                self._noted = 0
+                self._moments.clear()
+                self._singles.clear()
+            found = self._note_literals()
+            if universe.revealed == self._revealed and not found and self._only_exact_numbers_are_new():
                 self._append_exact()
             else:
                 self._rebuild()
@@ -57,6 +72,25 @@ class Ordering:
         if self._ranks_texts and np.isin(self._universe.kinds[new], [Kind.STRING, Kind.IRI]).any():
             return False
         return not len(self._inexact(self._size))
+
+    def _note_literals(self) -> bool:
+        """Looks at new literals for numbers and for dates, times and durations; whether one of the latter is there."""
+        universe, start = self._universe, self._noted
+        codes = (start + np.flatnonzero(universe.kinds[start : universe.size] == Kind.LITERAL)).astype(np.uint32)
+        self._noted = universe.size
+        if not len(codes):
+            return False
+        found = False
+        is_typed = pc.starts_with(text_column(universe, codes), XSD).to_numpy(zero_copy_only=False).astype(np.bool_)
+        for code in codes[is_typed].tolist():  # texts in a language, of which there may be many, have no order
+            literal = universe.value(code)
+            assert isinstance(literal, Literal)
+            if (place := place_of(literal)) is not None:
+                self._moments.setdefault(place[0], {})[code] = place[1]
+                found = True
+            elif (number := single_of(literal)) is not None:
+                self._singles[code] = number
+        return found
 
     def _append_exact(self) -> None:
         kinds, ranks = self._plain(self._size)
@@ -73,7 +107,11 @@ class Ordering:
         ranks = np.where(raw == Kind.DOUBLE, words.view(np.float64), words.astype(np.float64))
         for code in np.flatnonzero((raw == Kind.DECIMAL) | (raw == Kind.LARGE_INTEGER)):
             ranks[code] = _nearest(self._fraction(start + int(code)))
-        return lookup[raw], ranks
+        kinds = lookup[raw]
+        for single, number in self._singles.items():
+            if single >= start:
+                kinds[single - start], ranks[single - start] = NUMBER, number
+        return kinds, ranks
 
     def _inexact(self, start: int) -> Array:
         """The codes from `start` on of numbers that no double equals."""
@@ -96,6 +134,8 @@ class Ordering:
         if self._ranks_texts:
             self._rank_texts(Kind.STRING)
             self._rank_texts(Kind.IRI)
+        for number, places in enumerate(self._moments.values()):
+            self._rank_moments(FIRST_MOMENT + number, places)
 
     def _rank_numbers(self, inexact: Array) -> None:
         """Puts the few numbers that no double equals between those that are doubles; ranks are places in that order."""
@@ -118,6 +158,11 @@ class Ordering:
         rank_of = {fraction: between[fraction] + number for number, fraction in enumerate(ordered)}
         for code in inexact:
             self._ranks[code] = rank_of[self._fraction(int(code))]
+
+    def _rank_moments(self, kind: int, places: dict[int, Any]) -> None:
+        rank_of = {place: rank for rank, place in enumerate(sorted(set(places.values())))}
+        for code, place in places.items():
+            self._kinds[code], self._ranks[code] = kind, rank_of[place]
 
     def _rank_texts(self, kind: Kind) -> None:
         codes = np.flatnonzero(self._universe.kinds[: self._universe.size] == kind)

@@ -245,6 +245,11 @@ class Relation:
         """The number of rows up to which nothing has to grow."""
         return len(self.rows) if self._bits == BITMAP else min(len(self.rows), len(self._table) * 7 // 10)
 
+    @property
+    def code_bits(self) -> int:
+        """Bits that hold every code of its rows."""
+        return self._code_bits
+
     def widen(self, code_bits: int) -> None:
         """Called when codes have become too large for the packed keys."""
         self._code_bits = code_bits

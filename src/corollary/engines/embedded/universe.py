@@ -18,6 +18,7 @@ import numpy as np
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.term_table import encode_bytes, encode_words, gather, rehash, replace_codes
 from corollary.program import Constant, Iri, Literal, Structure, Value, canonical
+from corollary.settings import DEEPEST
 
 _FIRST = 1024
 _PIECE = 1 << 20
@@ -55,6 +56,8 @@ class Universe:
         self._table = np.full(_FIRST * 2, 0xFFFFFFFF, np.uint32)
         self._terms: list[Value] = []
         self._term_codes: dict[object, int] = {}
+        self.structures: object | None = None  # what terms are made of, as far as somebody asked
+        self.deepest = DEEPEST  # how deep the terms may be nested that rules make
         self.revealed = 0  # how many opaque constants have got their values; who keeps values of codes looks at it
 
     @property

@@ -7,8 +7,9 @@ do not depend on each other run side by side.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
@@ -18,8 +19,9 @@ from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.report import NodeReport
 from corollary.engines.spark.derive_failures import derive_failures
 from corollary.engines.spark.maintenance.steps import owner_of, steps_of_node
-from corollary.engines.spark.relations import Frame, FrameStore, empty_frame
+from corollary.engines.spark.relations import Frame, FrameStore, empty_frame, union
 from corollary.engines.spark.report import SparkNodeReport, SparkRunReport
+from corollary.engines.spark.strategies.alternating import run_by_turns
 from corollary.engines.spark.strategies.chooser import CLOSURE, DECOMPOSABLE, SINGLE_TASK, choose, shares_a_task
 from corollary.engines.spark.strategies.closures import Closure
 from corollary.engines.spark.strategies.decomposable import Decomposable
@@ -32,6 +34,7 @@ from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import settled
 from corollary.engines.spark.watched import run_watched
 from corollary.planning import normalise_query
+from corollary.planning.optimisers import optimised_rule
 from corollary.planning.steps import is_auxiliary
 from corollary.program import Constant, Query
 
@@ -55,6 +58,7 @@ class SparkEngine:
         *,
         discards_errors: bool = True,
         follows_changes: bool = False,
+        without: frozenset[str] = frozenset(),
     ) -> None:
         """With `follows_changes`, derivations are counted and aggregations kept, as maintenance needs them."""
         self._graph = graph
@@ -62,6 +66,7 @@ class SparkEngine:
         self.store = store
         self._discards_errors = discards_errors
         self.follows_changes = follows_changes
+        self._without = without
         self._known_constants: set[Constant] = set()  # of rules that have run by rounds
         self._rounds_lock = Lock()  # rounds change settings of the session while they run
         self.is_materialised = False
@@ -99,6 +104,31 @@ class SparkEngine:
         job = NodeJob(HyperNode((rule.name,)), (rule,), (module,), recursive=False)
         ((outcome, _, _),) = self._watched([lambda: self.run(job, self.store)])
         return outcome.facts.get(ANSWERS) or empty_frame(self.store.spark, rule.head.arity)
+
+    def derived_by(
+        self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Frame], check: Callable[[int], None]
+    ) -> dict[str, Frame]:
+        """The facts of predicates that these rules derive from the explicit facts and from those given.
+
+        What is visible here stays as it is.
+        """
+        store = self.store.copy()
+        store.derived.clear()
+        for predicate, frame in given.items():
+            known = store.explicit.get(predicate)
+            rows = frame.df if known is None else known.df.union(frame.df)
+            store.arities.setdefault(predicate, frame.arity)
+            store.explicit[predicate] = Frame(rows.distinct(), frame.arity)
+        for rule in graph.rules.values():
+            store.arities.setdefault(rule.head.predicate, rule.head.arity)
+        jobs = [NodeJob.of(graph, node, discards_errors=self._discards_errors) for node in graph.hyper_nodes]
+        with self._checking(check):
+            (outcomes,) = self._watched([lambda: self.run_all(jobs, store)])
+        found: dict[str, Frame] = {}
+        for predicate in predicates:
+            frames = [outcome.facts[predicate] for outcome in outcomes if predicate in outcome.facts]
+            found[predicate] = union(frames) if frames else empty_frame(store.spark, store.arities[predicate])
+        return found
 
     # -- deriving ----------------------------------------------------------------------------------------------------
 
@@ -173,7 +203,9 @@ class SparkEngine:
 
     def _jobs(self, node: HyperNode) -> list[NodeJob]:
         if not self.follows_changes:
-            return [NodeJob.of(self._graph, node, discards_errors=self._discards_errors)]
+            rules = {name: optimised_rule(self._graph.rules[name], self._without) for name in node.rules}
+            graph = replace(self._graph, rules={**self._graph.rules, **rules})
+            return [NodeJob.of(graph, node, discards_errors=self._discards_errors)]
         return [step.job for step in steps_of_node(self._graph, node, discards_errors=self._discards_errors)]
 
     def _keep(self, job: NodeJob, outcome: NodeOutcome) -> None:
@@ -299,6 +331,8 @@ class SparkEngine:
                 with self._rounds_lock:
                     self.know_constants([job])
                     return Rounds().run(job, store, self._context, before.facts if before else None)
+            case "alternating":
+                return run_by_turns(job, store, lambda turn, known: self.run(turn, known)[0])
             case _:
                 strategies: dict[str, Strategy] = {
                     SINGLE_TASK: SingleTask(),

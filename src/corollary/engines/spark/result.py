@@ -98,6 +98,11 @@ class SparkResult(Result):
             raise ValueError("these rows stand on another Spark session")
         return self._decoded.df
 
+    @property
+    def decoded(self) -> Decoded:
+        """The rows with what is known of their constants, for those who write them."""
+        return self._decoded
+
     def view(self, name: str) -> str:
         """A temporary view with a column for each variable; gives its name as texts of Spark SQL take it."""
         return self._decoded.view(name)

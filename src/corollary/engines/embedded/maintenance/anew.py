@@ -8,6 +8,7 @@ from corollary.engines.embedded.evaluation import Store
 from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome, Written
 from corollary.engines.embedded.maintenance.transaction import facts_of
 from corollary.engines.embedded.relation import Codes, Relation
+from corollary.planning.steps import is_auxiliary
 
 
 def changed_explicit(explicit: Store, change: FactChange, outcome: Outcome) -> Store:
@@ -36,7 +37,7 @@ def compare(before: Store, after: Store, outcome: Outcome) -> None:
     """The visible facts that went and those that came."""
     for predicate in before.relations.keys() | after.relations.keys():
         old, new = before.relations.get(predicate), after.relations.get(predicate)
-        if old is not new:
+        if old is not new and not is_auxiliary(predicate):
             outcome.add(predicate, Written(_missing(old, new)), Written(_missing(new, old)))
 
 

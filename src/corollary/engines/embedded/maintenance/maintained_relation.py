@@ -40,6 +40,7 @@ class MaintainedRelation:
             relation.mark(owner, 0)
         self.flags = np.zeros(max(1, len(relation.rows)), np.uint8)
         self.hidden = 0
+        self.compactions = 0  # how often rows have got other numbers
         self._touched: list[Numbers] = []
         self._counts_before: list[tuple[str, Numbers, np.ndarray[Any, Any]]] = []
         self.lost: list[Numbers] = []  # rows that an owner has stopped to support in this transaction
@@ -270,6 +271,7 @@ class MaintainedRelation:
         else:
             self.relation.size = self.visible_count
         self.hidden = 0
+        self.compactions += 1
 
 
 def _union(parts: list[Numbers]) -> Numbers:

@@ -25,7 +25,7 @@ from corollary.engines.embedded.maintenance.journal import (
 )
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, distinct
 from corollary.engines.embedded.maintenance.outcome import FactChange, OneSide, Outcome, Written, by_node, sides_of
-from corollary.engines.embedded.maintenance.recompute import direction, recount
+from corollary.engines.embedded.maintenance.recompute import direction, recompute, recount
 from corollary.engines.embedded.maintenance.recursive_step import Found, Task, adopt
 from corollary.engines.embedded.maintenance.replacement import Enclosed, ReplacedByClosure
 from corollary.engines.embedded.maintenance.rule_changes import (
@@ -125,6 +125,8 @@ class Maintainer:
         closed = self._closed_by(rules)
         if closed is not None:
             return closed.module.name
+        if isinstance(rules, StepRules) and rules.step.alternates:
+            return "recompute"
         is_recursive = isinstance(rules, StepRules) and rules.step.recursive
         return self._strategy.recursive_name if is_recursive else self._strategy.nonrecursive_name
 
@@ -372,6 +374,9 @@ class Maintainer:
             task = Task(rules, transaction, report, new, removed, recursive, closing)
             if not rules.step.recursive:
                 self._ask_earlier(strategy.nonrecursive(task), recursive)
+            elif rules.step.alternates:
+                report.strategy, report.reason = "recompute", "its rules run by turns"
+                recompute(task)
             elif owner not in change.new or not self._enclose_new(task):
                 strategy.recursive(task)
         for name, point in points.items():

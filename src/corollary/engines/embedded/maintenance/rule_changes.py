@@ -10,6 +10,7 @@ import numpy as np
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.embedded.maintenance.transaction import Transaction
 from corollary.planning import NormalRule, normalise
+from corollary.planning.alternation import alternates
 from corollary.planning.steps import RuleStep, Step, predicates_of, steps_of_rule
 from corollary.program import Aggregation, Comparison, Negation, Rule
 
@@ -114,7 +115,8 @@ def steps_of_node(graph: RuleGraph, node: HyperNode) -> Iterable[Step]:
         auxiliary, rule = _split(graph.rules[name])
         yield from auxiliary
         rules.append(rule)
-    yield RuleStep(str(node), tuple(rules), graph.is_recursive(node), modules_of(graph, node))
+    modules = () if graph.is_recursive(node) and alternates(rules) else modules_of(graph, node)
+    yield RuleStep(str(node), tuple(rules), graph.is_recursive(node), modules)
 
 
 _SPLIT: dict[int, tuple[Rule, tuple[tuple[Step, ...], NormalRule]]] = {}

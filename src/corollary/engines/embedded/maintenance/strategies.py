@@ -165,7 +165,7 @@ class _Auto(Strategy):
             return self._recompute(task, "it was closed")
         if reason := _mostly_changed(task):
             return self._recompute(task, reason)
-        if not _loses(task):
+        if not loses(task):
             task.report.strategy, task.report.reason = "semi-naive", "nothing was deleted"
             step = RecursiveStep(task)
             step.insert({})
@@ -228,7 +228,7 @@ def _budget(transaction: Transaction, instances: int) -> Callable[[], None]:
     return check
 
 
-def _loses(task: Task) -> bool:
+def loses(task: Task) -> bool:
     """Whether the step may lose a fact at all."""
     transaction = task.transaction
     if task.removed_rules or any(transaction.views.has_facts(delta) for delta in task.rules.losing):

@@ -4,6 +4,10 @@ The blocks a to g are those of the paper. Each loop can stop at its top and go o
 and then to let somebody check for limits. What differs from the letter, where it is not `LITERAL`: marked facts do not wait
 all at once but are taken one by one, as block c would find them; and where every head that a fact of the next update helps to
 derive is marked, block c does not look for them again.
+
+`LITERAL` is what the counts of the paper's tables tell about the program that was measured: block b takes all instances of a fact
+at once ("more than one rule application in a loop iteration once the next update has been provided"), those of long rules first,
+and block c passes over delayed facts, which are proven already.
 """
 
 from __future__ import annotations
@@ -131,9 +135,9 @@ def _last_waiting(table: Any, work: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
+def _backward(table: Any, rules: Any, work: Any, fact: Any, mode: Any, order: Any) -> Any:
     """b) One step for the fact that came last among those that wait; False where there is no room for its search."""
-    scalars, chosen = work.scalars, work.chosen
+    scalars, chosen, some = work.scalars, work.chosen, False
     if table.flags[fact] & (EXPLICIT | Y):
         _prove(table, work, fact)
         return True
@@ -148,6 +152,8 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
     while True:
         plan = next_instance(table, rules, True, frame, chosen, PRESENT, D, order, work.key)
         if plan == NONE:
+            if some:
+                return True
             table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | C
             push(work, LIST_C, fact)
             scalars[OPEN_FRAMES] -= 1
@@ -162,13 +168,16 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
                 found = True
         if found:
             scalars[N_BACKWARD] += 1
-            return True
+            if mode != LITERAL:
+                return True
+            some = True
 
 
 @njit(cache=True, nogil=True)
 def _affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """c) The next fact that uses a deleted one and was not looked at; False when there is none."""
     scalars, frame, chosen = work.scalars, work.deletion, work.chosen
+    passed_over = np.uint16(W | C | Y) if mode == LITERAL else np.uint16(W | C)
     if mode != LITERAL:
         while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
             fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
@@ -191,7 +200,7 @@ def _affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
                 break
             scalars[SEEN] += 1
             head = head_of(table, rules, plan, frame, work.key)
-            if not table.flags[head] & (W | C):
+            if not table.flags[head] & passed_over:
                 scalars[N_DELETIONS] += 1
                 table.flags[head] |= W
                 push(work, LIST_W, head)
@@ -232,7 +241,7 @@ def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             continue
         fact = _last_waiting(table, work)
         if fact != NONE:
-            if not _backward(table, rules, work, fact, order):
+            if not _backward(table, rules, work, fact, mode, order):
                 return NEEDS_FRAMES
             continue
         if not _affected(table, rules, work, mode, order) and not _give_up_unproven(table, work):

@@ -44,7 +44,7 @@ _MATCHED, _DONE, FRESH = -1, -2, -3
 def _holds(operator: Any, negated: Any, left: Any, right: Any, kinds: Any, ranks: Any) -> Any:
     """As the join kernel compares: numbers by value, everything else by identity or among its own kind."""
     if operator <= 1:
-        by_value = kinds[left] == 1 and kinds[right] == 1
+        by_value = kinds[left] == kinds[right] and (kinds[left] == 1 or kinds[left] > 4)  # numbers and moments
         equal = ranks[left] == ranks[right] if by_value else left == right
         found = equal == (operator == 0)
     elif kinds[left] != kinds[right] or kinds[left] == 0:

@@ -87,7 +87,7 @@ class Region:
         order: Callable[[], Order],
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self.tables = RuleTables(rules, code)
+        self.tables = RuleTables(rules, code, long_first=method.mode == bf.LITERAL)
         self._method = method
         self._order = order
         self._has_tests = len(self.tables.arrays.tests) > 0

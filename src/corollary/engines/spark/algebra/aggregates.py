@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _EXACT = 1 << 53
+_NATIVE = ("count", "min", "max", "sum", "avg")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def native_aggregates(
     expressions, raw = ["count(1) AS n"], []
     for i, (operation, argument, mask) in enumerate(zip(operations, arguments, classes, strict=True)):
         distinct = "DISTINCT " if operation.distinct else ""
-        if operation.function != "count" and (operation.function == "median" or mask & ~INTEGERS):
+        if operation.function not in _NATIVE or (operation.function != "count" and mask & ~INTEGERS):
             return None
         match operation.function:
             case "count":

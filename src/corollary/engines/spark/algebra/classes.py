@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, INTEGERS, NUMBERS, classes_of
+from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, INTEGERS, LITERALS, NUMBERS, VALUED, classes_of
 from corollary.planning.algebra import (
     Aggregate,
     Algebra,
@@ -77,8 +77,10 @@ class Classes:
                 return DOUBLES
             case "min" | "max":
                 return self.of_term(operation.argument, node)
-            case _:
+            case "sum" | "median":
                 return NUMBERS
+            case _:
+                return ANYTHING
 
     @staticmethod
     def is_made(node: Algebra, column: str) -> bool:
@@ -117,12 +119,14 @@ class Classes:
     def decides_by_ids(self, compare: Compare, node: Algebra) -> bool:
         """Whether the ids alone tell if a comparison holds.
 
-        Integers inside ids are ordered as their ids are. Equality is identity, except that a double may equal another number,
-        and that NaN differs from itself.
+        Integers inside ids are ordered as their ids are. Equality is identity, except that a double or a float may equal
+        another number, and a moment another one, and that NaN differs from itself.
         """
         if not compare.is_simple:
             return False
         left, right = self.of_term(compare.left, node), self.of_term(compare.right, node)
         if compare.operator in ("=", "!="):
-            return not ((left & DOUBLES and right & NUMBERS) or (right & DOUBLES and left & NUMBERS))
+            return not any(
+                one & (DOUBLES | LITERALS) and other & VALUED for one, other in ((left, right), (right, left))
+            )
         return (left | right) & ~INTEGERS == 0

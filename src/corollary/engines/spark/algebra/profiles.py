@@ -32,6 +32,9 @@ def _hashed(*kinds: Kind) -> int:
 INTEGERS = 1 << Tag.INTEGER
 DOUBLES = _hashed(Kind.DOUBLE)
 NUMBERS = INTEGERS | DOUBLES | 1 << Tag.DECIMAL | _hashed(Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL)
+LITERALS = _hashed(Kind.LITERAL)
+VALUED = NUMBERS | LITERALS
+"""What may be equal to another constant: numbers and moments."""
 HASHED = sum(1 << (_FIRST_HASHED + number) for number in range(8))
 ANYTHING = HASHED | sum(1 << tag for tag in (Tag.INTEGER, Tag.DECIMAL, Tag.SMALL))
 

@@ -120,7 +120,7 @@ class SqlViews:
 
     def _aggregate(self, source: AggregateSource) -> str:
         """Groups over the distinct bindings of all variables of the body."""
-        names = source.body.variables
+        names = source.ranged
         rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
         plan = plan_rule(rule, self._statistics, keep_all=True)
         body = self._body(plan)

@@ -10,7 +10,18 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from corollary.program import Arithmetic, Constant, FunctionTerm, Iri, Literal, Minus, Term, Value, Variable
+from corollary.program import (
+    Arithmetic,
+    Constant,
+    FunctionTerm,
+    Iri,
+    Literal,
+    Minus,
+    Term,
+    Value,
+    Variable,
+    find_function,
+)
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,;:!?#%&()*+/<=>@\[\]^|~-]*\Z")
 
@@ -117,6 +128,8 @@ def expression(term: Term, columns: Mapping[str, str]) -> str:
         case FunctionTerm() if term.name in _FUNCTIONS:
             arguments = ", ".join(expression(argument, columns) for argument in term.arguments)
             return f"{_FUNCTIONS[term.name]}({arguments})"
+        case FunctionTerm() if term.name != "round" and find_function(term.name) is not None:
+            raise NoSql("built-ins that SQL does not have")
         case FunctionTerm(name="round"):
             operand = expression(term.arguments[0], columns)
             return f"floor(try_add({operand}, 0.5BD))"

@@ -16,17 +16,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, catalogue
 from corollary.engines.embedded.aggregation import aggregate_rows
 from corollary.engines.embedded.expressions import compute_column, first_error, holds_column
-from corollary.engines.embedded.ordering import NUMBER, Ordering
+from corollary.engines.embedded.ordering import FIRST_MOMENT, NUMBER, Ordering
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.algebra.integer_operations import run_on_integers
 from corollary.engines.spark.terms.ids import CollisionTable, Ids
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.language import print_term
 from corollary.planning import Compare, Compute
-from corollary.program import AggregateOperation, Constant, Term, Variable
+from corollary.program import AggregateOperation, Constant, Part, Term, Variable
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -91,7 +92,24 @@ class ValueStage:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                yield self._run(batch)
+                try:
+                    yield self._of_integers(batch) or self._run(batch)
+                except ProgramError as error:
+                    first = error.diagnostics[0]
+                    raise ValueError(f"{_FAILED}{first.kind.code}: {first.message}{_FAILED}") from error
+
+    def _of_integers(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
+        """The result where every input and every result is an integer inside its id, so that no universe is needed."""
+        if self.stops is not None or self.taught:
+            return None
+        names = {*self.outputs, *self.columns.values()} & set(batch.schema.names)
+        ids = {name: batch.column(name).to_numpy() for name in names}
+        found = run_on_integers(self.operations, self.columns, ids, batch.num_rows)
+        if found is None:
+            return None
+        columns, count = found
+        arrays = [pa.array(columns[name]) for name in self.outputs]
+        return pa.RecordBatch.from_arrays([*arrays, pa.nulls(count, _MINTED)], names=[*self.outputs, MINTED])
 
     def _run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         task = TaskUniverse(self.collisions)
@@ -150,9 +168,12 @@ def _stop_on_errors(
     else:
         terms = () if operation.is_simple else (operation.left, operation.right)
     for term in terms:
+        if isinstance(term, Part):
+            continue  # a constant of another form is no mistake
         error = first_error(term, codes, count, universe)
         if error is not None:
-            raise ValueError(f"{_FAILED}in rule {rule}: {print_term(term)} has no value: {error}{_FAILED}")
+            code = catalogue.FAILED_EXPRESSION.code
+            raise ValueError(f"{_FAILED}{code}: in rule {rule}: {print_term(term)} has no value: {error}{_FAILED}")
 
 
 @contextmanager
@@ -164,7 +185,8 @@ def failures_explained() -> Iterator[None]:
         parts = str(error).split(_FAILED)
         if len(parts) < 3:
             raise
-        raise ProgramError([Diagnostic(catalogue.FAILED_EXPRESSION, parts[1])]) from error
+        code, _, message = parts[1].partition(": ")
+        raise ProgramError([Diagnostic(CATALOGUE[code], message)]) from error
 
 
 def _orders(operation: Compute | Compare) -> bool:
@@ -179,8 +201,8 @@ def _holds(compare: Compare, codes: dict[str, Codes], count: int, universe: Univ
     kinds, ranks = ordering.arrays()
     holds: Array
     if compare.operator in ("=", "!="):
-        numbers = (kinds[left] == NUMBER) & (kinds[right] == NUMBER)
-        equal = np.where(numbers, ranks[left] == ranks[right], left == right)
+        by_value = (kinds[left] == kinds[right]) & ((kinds[left] == NUMBER) | (kinds[left] >= FIRST_MOMENT))
+        equal = np.where(by_value, ranks[left] == ranks[right], left == right)
         holds = equal if compare.operator == "=" else ~equal
     else:
         order = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[compare.operator]

@@ -65,7 +65,7 @@ class ReadColumns:
             return table.select([])
         fields, columns = [], []
         for place, (name, meaning) in enumerate(zip(self.names, self.meanings, strict=True)):
-            column = _in_utc(table.column(place))
+            column = in_utc(table.column(place))
             fields.append(pa.field(name, column.type, metadata={MEANING: meaning} if meaning else None))
             columns.append(column)
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
@@ -95,7 +95,7 @@ def _nulls(table: pa.Table, names: tuple[str, ...]) -> tuple[np.ndarray[tuple[in
     return wrong, [f"column '{names[place]}' is null" for place in first[wrong].tolist()]
 
 
-def _in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A point in time has the time zone of the session, which is none of its own."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):

@@ -13,6 +13,7 @@ from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
 from corollary.engines.spark.maintenance.outcome import Outcome
 from corollary.engines.spark.maintenance.transaction import Transaction
 from corollary.engines.spark.relations import COUNT, Frame, union
+from corollary.planning.steps import is_auxiliary
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
@@ -45,7 +46,7 @@ def change_anew(
         engine.is_materialised = True
         raise
     after = {name: store.frames(name) for name in store.arities}
-    for name in {**before, **after}:
+    for name in (name for name in {**before, **after} if not is_auxiliary(name)):
         _compare(context, name, before.get(name, []), after.get(name, []), outcome)
     outcome.seconds = time.perf_counter() - started
     return outcome

@@ -17,6 +17,7 @@ from corollary.analysis.decomposable import decomposition_of
 from corollary.engines.embedded.maintenance.step_rules import StepRules
 from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
+from corollary.planning.alternation import alternates
 from corollary.planning.steps import RuleStep, steps_of_rule
 from corollary.program import Atom, Variable, Wildcard
 
@@ -98,8 +99,9 @@ def steps_of_node(graph: RuleGraph, node: HyperNode, *, discards_errors: bool = 
         rules.append(splitter.rule())
         steps += splitter.steps
     recursive = graph.is_recursive(node)
+    modules = () if recursive and alternates(rules) else modules_of(graph, node)
     job = NodeJob(
-        node, tuple(rules), modules_of(graph, node), recursive, decomposition_of(graph, node), discards_errors,
+        node, tuple(rules), modules, recursive, decomposition_of(graph, node), discards_errors,
         counts=not recursive,
     )  # fmt: skip
     return [*steps, SparkStep(job)]

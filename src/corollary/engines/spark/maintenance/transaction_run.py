@@ -210,6 +210,8 @@ class TransactionRun:
         """Why a step is derived anew; nothing where it follows the change."""
         if step.owner in self._new:
             return "its rules are new"
+        if step.job.alternates:
+            return "its rules run by turns"
         strategy = self._engine.strategy
         if strategy == "recompute":
             return "it was asked for"

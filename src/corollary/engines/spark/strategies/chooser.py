@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corollary.engines.spark.relations import FrameStore
+from corollary.engines.spark.strategies.alternating import ALTERNATING
 from corollary.engines.spark.strategies.closures import Closure
 from corollary.engines.spark.strategies.decomposable import Decomposable
 from corollary.engines.spark.strategies.jobs import NodeJob
@@ -32,6 +33,8 @@ class Choice:
 def choose(job: NodeJob, store: FrameStore, context: Context, tried: Collection[str] = ()) -> Choice:
     """The strategy for a hyper-node whose inputs are all there; those in `tried` have given up on it."""
     forced = context.settings.strategy
+    if job.alternates and forced not in (None, SINGLE_TASK):
+        return Choice(ALTERNATING, "its rules run by turns")
     if forced is not None and forced not in tried:
         refused = _why_not(forced, job, store, context)
         if refused is None:
@@ -43,6 +46,8 @@ def choose(job: NodeJob, store: FrameStore, context: Context, tried: Collection[
 
 def _cheapest(job: NodeJob, store: FrameStore, context: Context, tried: Collection[str]) -> Choice:
     rows, most = rows_of(job.relations, store), context.settings.single_task_facts
+    if job.alternates and (SINGLE_TASK in tried or rows > most):
+        return Choice(ALTERNATING, "its rules run by turns")
     closes = CLOSURE not in tried and Closure().why_not(job, store, context) is None
     if SINGLE_TASK not in tried and rows <= most and not (closes and is_large_closure(job, store, context)):
         return Choice(SINGLE_TASK, f"{rows:,} input facts fit into one task")
@@ -61,6 +66,8 @@ def shares_a_task(job: NodeJob, relations: Iterable[str], store: FrameStore, con
     forced = context.settings.strategy
     if forced == SINGLE_TASK:
         return True
+    if forced is not None and job.alternates:
+        return False
     if forced is not None and _why_not(forced, job, store, context) is None:
         return False
     small = rows_of(relations, store) <= context.settings.single_task_facts

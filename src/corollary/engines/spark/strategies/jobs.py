@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from corollary.analysis import HyperNode, Module, RuleGraph, modules_of
 from corollary.analysis.decomposable import Decomposition, decomposition_of
 from corollary.planning import AggregateSource, Compare, NormalBody, NormalRule, normalise
+from corollary.planning.alternation import alternates
 from corollary.program import Atom
 
 if TYPE_CHECKING:
@@ -41,8 +42,14 @@ class NodeJob:
     @classmethod
     def of(cls, graph: RuleGraph, node: HyperNode, *, discards_errors: bool = True) -> NodeJob:
         rules = tuple(normalise(graph.rules[name]) for name in node.rules)
-        modules, recursive = modules_of(graph, node), graph.is_recursive(node)
+        recursive = graph.is_recursive(node)
+        modules = () if recursive and alternates(rules) else modules_of(graph, node)
         return cls(node, rules, modules, recursive, decomposition_of(graph, node), discards_errors)
+
+    @cached_property
+    def alternates(self) -> bool:
+        """Whether its rules run by turns, as well-founded semantics has it."""
+        return self.recursive and alternates(self.rules)
 
     @cached_property
     def heads(self) -> dict[str, int]:

@@ -25,6 +25,7 @@ from corollary.engines.spark.tasks.task_files import PIECE, Manifest, NodeRecord
 from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.planning import NormalRule
+from corollary.planning.alternation import alternates
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -140,7 +141,8 @@ class _Run:
             try:
                 self._evaluate(evaluation, work, node, record)
             except ProgramError as error:
-                self.manifest.failure = (node.name, error.diagnostics[0].message)
+                first = error.diagnostics[0]
+                self.manifest.failure = (first.kind.code, first.message)
                 return
             if record.unfinished:
                 break
@@ -162,6 +164,8 @@ class _Run:
         pairs = sum(self._store.relations[name].size - known.size for name, known in before.items())
         if found.rounds == 0 and not record.unfinished and pairs > self._job.caps.pairs:
             record.unfinished = f"its closure has {pairs:,} pairs"
+        if record.unfinished and alternates(node.rules):
+            return  # what is possible in the middle of its turns may turn out false: nothing of it is of use
         if found.rounds or not record.unfinished or found.strategy == "stopped":
             for name, known in before.items():
                 if node.counts:

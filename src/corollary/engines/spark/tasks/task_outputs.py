@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError
 from corollary.engines.spark.relations import COUNT, Frame, id_schema
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.tasks.task_files import MANIFEST_SCHEMA, Manifest, NodeRecord, WrittenFile
@@ -64,7 +64,8 @@ def outcomes_of(manifests: Sequence[Manifest], jobs: Sequence[NodeJob], spark: S
     """What became of each hyper-node; those that no task came to are missing. New constants are with the last one."""
     for manifest in manifests:
         if manifest.failure is not None:
-            raise ProgramError([Diagnostic(catalogue.FAILED_EXPRESSION, manifest.failure[1])])
+            code, message = manifest.failure
+            raise ProgramError([Diagnostic(CATALOGUE[code], message)])
     files = [file for manifest in manifests for file in manifest.files]
     records = [record for manifest in manifests for record in manifest.nodes]
     outcomes = []

@@ -8,7 +8,7 @@ the universe to learn that a column holds strings only. Ids of integers are orde
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -23,6 +23,7 @@ from corollary.engines.spark.terms.forms import codes_of_forms, form_table, term
 from corollary.engines.spark.terms.id_kernels import ids_of_codes, ids_of_texts, ids_of_words
 from corollary.engines.spark.terms.xxhash import seeds_of
 from corollary.program import Value, canonical
+from corollary.settings import DEEPEST
 
 Ids: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -64,9 +65,11 @@ class CollisionTable:
 
     salts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     hash_bits: int = HASH_BITS
+    deepest: int = DEEPEST
+    """How deep the function terms and lists may be nested that rules make."""
 
     def with_salts(self, salts: Mapping[tuple[str, str], int]) -> CollisionTable:
-        return CollisionTable({**self.salts, **salts}, self.hash_bits)
+        return replace(self, salts={**self.salts, **salts})
 
 
 NO_COLLISIONS = CollisionTable()

@@ -49,6 +49,7 @@ class TaskUniverse:
     def __init__(self, collisions: CollisionTable = NO_COLLISIONS) -> None:
         self.collisions = collisions
         self.universe: Universe = _MintingUniverse(self)
+        self.universe.deepest = collisions.deepest
         self._map = IdMap()
         self._ids = np.empty(1024, np.int64)
         self._told = np.zeros(1024, np.bool_)  # codes that were taught, or that `new_terms` has told already

@@ -1,0 +1,1 @@
+"""Built-ins on ten million rows, on both engines."""

@@ -1,0 +1,107 @@
+"""Well-founded semantics: beside what is true, what is possible (true or undefined).
+
+A rule that may depend on its own negation, or on something that may, runs twice. What is true follows from what is true where
+the negated facts are not even possible; what is possible follows from what is possible where the negated facts are not true.
+Only the hyper-nodes with a negation inside are no plain rules then: engines evaluate the two by turns, until nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import networkx as nx
+
+from corollary.analysis.lowering.bodies import variables, with_atoms
+from corollary.analysis.lowering.negations import with_known_negations
+from corollary.analysis.rule_graph import RuleGraph
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.language import print_rule
+from corollary.program import Atom, BodyElement, Rule, atoms_of
+
+_POSSIBLE = "\0possible\0"
+
+
+def possible(predicate: str) -> str:
+    """The predicate of what is true or undefined; no program text has such a name."""
+    return _POSSIBLE + predicate
+
+
+def is_possible(predicate: str) -> bool:
+    return predicate.startswith(_POSSIBLE)
+
+
+def tells_possible(graph: RuleGraph, predicate: str) -> bool:
+    """Whether facts of a predicate may be undefined."""
+    return any(rule.head.predicate == possible(predicate) for rule in graph.rules.values())
+
+
+def doubled(graph: RuleGraph) -> tuple[Rule, ...]:
+    """The rules of a graph, with a second one for what is possible beside each that something undefined may reach."""
+    doubtful = _doubtful(graph)
+    split = [part for rule in graph.rules.values() for part in _split(rule, doubtful)]
+    undecided = _undecided_heads(RuleGraph.of(split))
+    arities = {rule.head.predicate: rule.head.arity for rule in split}
+    made = [part for rule in split for part in _twice(rule, undecided)]
+    bridges = [_bridge(predicate, arities[predicate]) for predicate in undecided]
+    return (*made, *bridges)
+
+
+def _split(rule: Rule, doubtful: set[str]) -> tuple[Rule, ...]:
+    return with_known_negations(rule, every=True) if rule.name in doubtful else (rule,)
+
+
+def _doubtful(graph: RuleGraph) -> set[str]:
+    """The rules of hyper-nodes with a negation inside, and all that depend on one of them."""
+    start = [name for node in graph.hyper_nodes if graph.is_undecided(node) for name in node.rules]
+    return {*start, *(one for name in start for one in nx.descendants(graph.rule_edges, name))}
+
+
+def _undecided_heads(graph: RuleGraph) -> list[str]:
+    """Predicates of which some fact may be undefined, in the order of the rules."""
+    doubtful = _doubtful(graph)
+    heads = {rule.head.predicate for rule in graph.rules.values() if rule.name in doubtful}
+    changed = True
+    while changed:  # a predicate is doubled as a whole, so whoever reads it is, too, whatever its constants say
+        changed = False
+        for rule in graph.rules.values():
+            if rule.head.predicate not in heads and any(atom.predicate in heads for atom, _ in atoms_of(rule.body)):
+                heads.add(rule.head.predicate)
+                changed = True
+    return list(dict.fromkeys(rule.head.predicate for rule in graph.rules.values() if rule.head.predicate in heads))
+
+
+def _twice(rule: Rule, undecided: Iterable[str]) -> Iterator[Rule]:
+    if rule.head.predicate not in undecided or not any(atom.predicate in undecided for atom, _ in atoms_of(rule.body)):
+        yield rule
+        return
+    _refuse_aggregates(rule, undecided)
+
+    def as_possible(atom: Atom) -> Atom:
+        return replace(atom, predicate=possible(atom.predicate)) if atom.predicate in undecided else atom
+
+    def for_true(element: BodyElement) -> BodyElement:
+        return with_atoms(element, lambda atom, negated: as_possible(atom) if negated else atom)
+
+    def for_possible(element: BodyElement) -> BodyElement:
+        return with_atoms(element, lambda atom, negated: atom if negated else as_possible(atom))
+
+    yield replace(rule, body=tuple(map(for_true, rule.body)))
+    head = as_possible(rule.head)
+    yield Rule(f"{rule.name} possibly", head, tuple(map(for_possible, rule.body)), rule.span)
+
+
+def _bridge(predicate: str, arity: int) -> Rule:
+    """What is true is possible: explicit facts, and those of rules that nothing undefined reaches."""
+    arguments = variables(arity)
+    name = predicate.removeprefix("\0")
+    return Rule(f"{name} is possible", Atom(possible(predicate), arguments), (Atom(predicate, arguments),))
+
+
+def _refuse_aggregates(rule: Rule, undecided: Iterable[str]) -> None:
+    for atom, kind in atoms_of(rule.body, aggregated=rule.has_head_aggregate):
+        if kind == "aggregate" and atom.predicate in undecided:
+            message = f"an aggregate ranges over '{atom.predicate}', of which facts may be undefined"
+            note = f"in rule {rule.name}: {print_rule(rule)}"
+            hint = "aggregates need facts that are true or false: break the cycle of negation that they depend on"
+            raise ProgramError([Diagnostic(catalogue.UNDEFINED_AGGREGATE, message, atom.span, hint, (note,))])

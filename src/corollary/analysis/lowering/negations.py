@@ -1,0 +1,65 @@
+"""Negated atoms of which a part is unknown: `not q(X, f(_))` asks for an auxiliary predicate of the X that have one.
+
+Engines look plain atoms up by what is known of them, so this is needed where a function term or list has unknown parts, and
+everywhere in rules whose negations are decided only while they run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from corollary.analysis.lowering.bodies import inside_aggregations
+from corollary.analysis.safety import limited_variables
+from corollary.program import (
+    Atom,
+    BodyElement,
+    Negation,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+    element_variables,
+    subterms,
+)
+from corollary.program.patterns import is_pattern, with_computed
+
+
+def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]:
+    """The rule and those of its auxiliary predicates; with `every`, for plain atoms with unknown arguments, too."""
+    made: list[Rule] = []
+
+    def rewritten(body: tuple[BodyElement, ...]) -> tuple[BodyElement, ...]:
+        limited = limited_variables(body)
+        return tuple(inside_aggregations(known(element, limited), rewritten) for element in body)
+
+    def known(element: BodyElement, limited: set[str]) -> BodyElement:
+        if not (isinstance(element, Negation) and isinstance(element.element, Atom)):
+            return element
+        atom = element.element
+        if not any(_is_unknown(argument, limited) and (every or is_pattern(argument)) for argument in atom.arguments):
+            return element
+        computed: dict[Variable, Term] = {}
+
+        def named(term: Term) -> Term:
+            """What is computed of known values is an argument of the auxiliary predicate."""
+            variable = Variable(f" n{len(computed)}")
+            computed[variable] = term
+            return variable
+
+        plain = replace(atom, arguments=tuple(with_computed(argument, named) for argument in atom.arguments))
+        shared = tuple(
+            map(Variable, dict.fromkeys(one.name for one in element_variables(plain) if one.name in limited))
+        )
+        name = f"{rule.name} negates {len(made) + 1}"
+        made.append(Rule(name, Atom(f"\0{name}", (*shared, *computed)), (plain,), rule.span))
+        return replace(element, element=Atom(f"\0{name}", (*shared, *computed.values()), atom.span))
+
+    body = rewritten(rule.body)
+    return (*made, replace(rule, body=body)) if made else (rule,)
+
+
+def _is_unknown(term: Term, limited: set[str]) -> bool:
+    return any(
+        isinstance(part, Wildcard) or (isinstance(part, Variable) and part.name not in limited)
+        for part in subterms(term)
+    )

@@ -1,0 +1,182 @@
+"""Function terms and lists on whole columns of codes: made from the codes of their parts, and taken apart into them.
+
+What a term is made of is looked up once per constant. From then on it is an entry in arrays by code, so that taking terms apart
+is indexing, and making a term that exists is one look-up per distinct combination of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.universe import Kind, Universe
+from corollary.program import FunctionTerm, ListTerm, Part, Structure, Term, Value
+from corollary.program.patterns import MOST_SYMBOLS, check_size, children
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Column: TypeAlias = tuple[Codes, Array]
+Compute: TypeAlias = Callable[[Term], Column]
+"""The codes of a term's values, and for which rows it has one."""
+
+_UNKNOWN, _PLAIN = -1, -2
+_LIST = (None, 0)
+
+
+class Structures:
+    """What the terms of a universe are made of; `forms[code]` is a number for name and arguments, one for all lists."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._revealed = universe.revealed
+        self._numbers: dict[tuple[str | None, int], int] = {_LIST: 0}
+        self._forms = np.full(1024, _UNKNOWN, np.int32)
+        self._sizes = np.zeros(1024, np.int64)
+        self._starts = np.zeros(1024, np.int64)
+        self._parts = np.empty(1024, np.uint32)
+        self._used = 0
+        self._made: dict[tuple[int, bool, bytes], int] = {}
+        self._rests: dict[tuple[int, int], int] = {}
+
+    @property
+    def is_current(self) -> bool:
+        """Opaque constants that have got their values may have moved others to other codes."""
+        return self._revealed == self._universe.revealed
+
+    def part(self, part: Part, whole: Column) -> Column:
+        """What stands at a place of each term; there is nothing where a constant has another form."""
+        codes, valid = whole
+        self._make_room()
+        unknown = valid & (self._forms[codes] == _UNKNOWN)
+        if unknown.any():
+            self._learn(np.unique(codes[unknown]))
+        form = self._number((part.functor, part.count) if part.functor is not None else _LIST)
+        fits = valid & (self._forms[codes] == form)
+        if part.functor is None:
+            fits &= self._sizes[codes] >= part.count if part.open else self._sizes[codes] == part.count
+        found = np.zeros(len(codes), np.uint32)
+        if part.open and part.place == part.count:
+            distinct, places = np.unique(codes[fits], return_inverse=True)
+            rests = np.array([self._rest(code, part.count) for code in distinct.tolist()], np.uint32)
+            found[fits] = rests[places]
+        else:
+            found[fits] = self._parts[self._starts[codes[fits]] + part.place]
+        return found, fits
+
+    def make(self, pattern: Term, compute: Compute, count: int) -> Column:
+        """The codes of terms that are made of the values of their parts."""
+        columns = [compute(child) for child in children(pattern)]
+        valid = np.ones(count, np.bool_)
+        for _, has_value in columns:
+            valid &= has_value
+        is_open = isinstance(pattern, ListTerm) and pattern.tail is not None
+        rows = np.stack([codes[valid] for codes, _ in columns], axis=1) if columns else np.empty((count, 0), np.uint32)
+        name = pattern.name if isinstance(pattern, FunctionTerm) else None
+        distinct, places = _distinct(rows)
+        form = self._number((name, len(columns)) if name is not None else _LIST)
+        keys = [(form, is_open, row.tobytes()) for row in distinct]
+        codes = [self._made.get(key) for key in keys]
+        missing = [at for at, code in enumerate(codes) if code is None]
+        for at, code in zip(missing, self._new_terms(name, form, is_open, distinct[missing]), strict=True):
+            codes[at] = code
+            if code >= 0:
+                self._made[keys[at]] = code
+        made = np.array(codes, np.int64)[places] if len(rows) else np.empty(0, np.int64)
+        found = np.zeros(count, np.uint32)
+        has_value = valid.copy()
+        has_value[valid] = made >= 0
+        found[has_value] = made[made >= 0]
+        return found, has_value
+
+    def _new_terms(self, name: str | None, form: int, is_open: bool, rows: Codes) -> list[int]:
+        """The codes of terms that nobody has made of these parts before; -1 where the parts make none."""
+        universe, width = self._universe, rows.shape[1]
+        values = universe.values(rows.reshape(-1).tolist())
+        nested = (universe.kinds[rows] == Kind.TERM).any(axis=1).tolist() if width else [False] * len(rows)
+        found: list[int] = []
+        for at, is_nested in enumerate(nested):
+            value = _value(name, is_open, values[at * width : (at + 1) * width])
+            if value is None:
+                found.append(-1)
+                continue
+            if is_nested or width > MOST_SYMBOLS:
+                check_size(value, universe.deepest)
+            found.append(universe.encode(value))
+        if not is_open:
+            self._make_room()
+            for code, row in zip(found, rows, strict=True):
+                if self._forms[code] == _UNKNOWN:
+                    self._note(code, form, row)
+        return found
+
+    # -- what terms are made of --------------------------------------------------------------------------------------
+
+    def _learn(self, codes: Codes) -> None:
+        terms = self._universe.kinds[codes] == Kind.TERM
+        self._forms[codes[~terms]] = _PLAIN
+        for code in codes[terms].tolist():
+            value = self._universe.value(code)
+            inside = value.arguments if isinstance(value, Structure) else value
+            assert isinstance(inside, tuple)
+            name = (value.name, len(inside)) if isinstance(value, Structure) else _LIST
+            self._note(code, self._number(name), self._universe.encode_values(inside))
+
+    def _note(self, code: int, form: int, parts: Codes) -> None:
+        if self._used + len(parts) > len(self._parts):
+            self._parts = _grown(self._parts, 2 * (self._used + len(parts)), 0)
+        self._forms[code], self._sizes[code], self._starts[code] = form, len(parts), self._used
+        self._parts[self._used : self._used + len(parts)] = parts
+        self._used += len(parts)
+
+    def _rest(self, code: int, start: int) -> int:
+        if (code, start) not in self._rests:
+            value = self._universe.value(code)
+            assert isinstance(value, tuple)
+            self._rests[code, start] = self._universe.encode(value[start:])
+        return self._rests[code, start]
+
+    def _number(self, form: tuple[str | None, int]) -> int:
+        return self._numbers.setdefault(form, len(self._numbers))
+
+    def _make_room(self) -> None:
+        size = self._universe.size
+        if size > len(self._forms):
+            self._forms = _grown(self._forms, 2 * size, _UNKNOWN)
+            self._sizes = _grown(self._sizes, 2 * size, 0)
+            self._starts = _grown(self._starts, 2 * size, 0)
+
+
+def structures_of(universe: Universe) -> Structures:
+    """What is known about the terms of a universe."""
+    known = universe.structures
+    if not isinstance(known, Structures) or not known.is_current:
+        known = universe.structures = Structures(universe)
+    return known
+
+
+def _value(name: str | None, is_open: bool, parts: list[Value]) -> Value | None:
+    if name is not None:
+        return Structure(name, tuple(parts))
+    if not is_open:
+        return tuple(parts)
+    rest = parts[-1]
+    return (*parts[:-1], *rest) if isinstance(rest, tuple) else None
+
+
+def _distinct(rows: Array) -> tuple[Array, Array]:
+    """The distinct rows, and which of them each row is."""
+    if rows.shape[1] == 0:
+        return rows[:1], np.zeros(len(rows), np.int64)
+    if rows.shape[1] == 2:  # a pair is one word, which is much faster to sort
+        words, places = np.unique(rows[:, 0].astype(np.uint64) << 32 | rows[:, 1], return_inverse=True)
+        return np.stack([words >> 32, words & 0xFFFFFFFF], axis=1).astype(np.uint32), places
+    distinct, places = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, places.reshape(-1)
+
+
+def _grown(array: Array, size: int, fill: int) -> Array:
+    grown = np.full(size, fill, array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,0 +1,358 @@
+"""Built-ins on whole columns: numpy for numbers, Arrow for strings. Those that are not here are computed value by value.
+
+Arrow's case mappings, regular expressions and so on differ from what the language means outside ASCII: there they are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corollary.engines.embedded.text_buffers import text_buffers
+from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.vector_arithmetic import as_bools, calculated, compared
+from corollary.engines.embedded.vectors import NotVectorisedError, Vector, texts_of
+from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.builtins.regex import compiled, replacement
+from corollary.program.datatypes.numbers import INTEGER_RANGES
+from corollary.program.values import XSD
+
+Kernel: TypeAlias = Callable[[Sequence[Vector]], Vector]
+KERNELS: dict[str, Kernel] = {}
+"""By the canonical name of the built-in."""
+
+
+def _kernel(*names: str) -> Callable[[Kernel], Kernel]:
+    def register(kernel: Kernel) -> Kernel:
+        KERNELS.update(dict.fromkeys(names, kernel))
+        return kernel
+
+    return register
+
+
+def _strings(arguments: Sequence[Vector]) -> list[pa.Array]:
+    if any(one.kind != Kind.STRING for one in arguments):
+        raise NotVectorisedError
+    return [texts_of(one) for one in arguments]
+
+
+def _constant_text(vector: Vector) -> str:
+    if not isinstance(vector.constant, str):
+        raise NotVectorisedError
+    return vector.constant
+
+
+def _of_strings(array: Any, *arguments: Vector) -> Vector:
+    return Vector(Kind.STRING, array).only(*arguments)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+for _name, _sign in (("equal", "="), ("not-equal", "!="), ("less-than", "<"), ("less-than-or-equal", "<="),
+                     ("greater-than", ">"), ("greater-than-or-equal", ">=")):  # fmt: skip
+
+    def _compare_numbers(arguments: Sequence[Vector], sign: str = _sign) -> Vector:
+        left, right = arguments
+        if not (left.is_number and right.is_number):
+            raise NotVectorisedError
+        return compared(sign, left, right)
+
+    KERNELS[f"{PRED}numeric-{_name}"] = _compare_numbers
+
+for _name, _sign in (("add", "+"), ("subtract", "-"), ("multiply", "*"), ("divide", "/"), ("integer-divide", "div"),
+                     ("mod", "%")):  # fmt: skip
+    KERNELS[f"{FUNC}numeric-{_name}"] = lambda arguments, sign=_sign: calculated(sign, *arguments)  # type: ignore[misc]
+
+
+def _rounding(rounded: Callable[[Any], Any]) -> Kernel:
+    def kernel(arguments: Sequence[Vector]) -> Vector:
+        (number,) = arguments
+        if number.kind == Kind.INTEGER:
+            return number
+        if number.kind != Kind.DOUBLE:
+            raise NotVectorisedError
+        finite = np.isfinite(number.values)
+        with np.errstate(all="ignore"):
+            found = Vector(Kind.DOUBLE, rounded(number.values) + 0.0)  # no negative zero
+        return found.only(number, where=None if finite.all() else finite)
+
+    return kernel
+
+
+KERNELS["floor"] = _rounding(np.floor)
+KERNELS["ceiling"] = _rounding(np.ceil)
+KERNELS["round"] = _rounding(lambda values: np.floor(values + 0.5))
+
+
+@_kernel("abs")
+def _abs(arguments: Sequence[Vector]) -> Vector:
+    (number,) = arguments
+    if not number.is_number or (
+        number.kind == Kind.INTEGER and len(number.values) and number.values.min() == -(1 << 63)
+    ):
+        raise NotVectorisedError
+    return Vector(number.kind, np.abs(number.values), number.valid)
+
+
+# -- strings -----------------------------------------------------------------------------------------------------------
+
+
+def _is_ascii(array: pa.Array) -> bool:
+    data, offsets = text_buffers(array)
+    return bool((data[offsets[0] : offsets[-1]] < 128).all())
+
+
+@_kernel("length")
+def _length(arguments: Sequence[Vector]) -> Vector:
+    (texts,) = _strings(arguments)
+    lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return Vector(Kind.INTEGER, lengths).only(*arguments)
+
+
+def _casing(change: Any) -> Kernel:
+    def kernel(arguments: Sequence[Vector]) -> Vector:
+        (texts,) = _strings(arguments)
+        if not _is_ascii(texts):
+            raise NotVectorisedError
+        return _of_strings(change(texts), *arguments)
+
+    return kernel
+
+
+KERNELS["upper"] = _casing(pc.ascii_upper)
+KERNELS["lower"] = _casing(pc.ascii_lower)
+
+
+@_kernel("concat")
+def _concat(arguments: Sequence[Vector]) -> Vector:
+    if any(one.kind != Kind.STRING for one in arguments):
+        raise NotVectorisedError
+    return _of_strings(_joined(arguments, ""), *arguments)
+
+
+@_kernel(FUNC + "string-join")
+def _string_join(arguments: Sequence[Vector]) -> Vector:
+    if any(one.kind != Kind.STRING for one in arguments):
+        raise NotVectorisedError
+    return _of_strings(_joined(arguments[:-1], _constant_text(arguments[-1])), *arguments)
+
+
+def _joined(parts: Sequence[Vector], separator: str) -> pa.Array:
+    if all(one.constant is not None for one in parts):
+        raise NotVectorisedError  # one value for all rows is computed once
+    given = [pa.scalar(one.constant, pa.large_string()) if one.constant is not None else texts_of(one) for one in parts]
+    return pc.binary_join_element_wise(*given, pa.scalar(separator, pa.large_string()))
+
+
+@_kernel(FUNC + "substring")
+def _substring(arguments: Sequence[Vector]) -> Vector:
+    (texts,) = _strings(arguments[:1])
+    numbers = [one.constant for one in arguments[1:]]
+    if any(type(number) is not int for number in numbers):
+        raise NotVectorisedError
+    start: Any = numbers[0]
+    stop = None if len(numbers) == 1 else start - 1 + numbers[1]
+    first = max(start - 1, 0)
+    if stop is not None and stop <= first:
+        return _of_strings(pc.utf8_slice_codeunits(texts, 0, 0), *arguments)
+    return _of_strings(pc.utf8_slice_codeunits(texts, first, stop), *arguments)
+
+
+def _searching(search: Any) -> Kernel:
+    def kernel(arguments: Sequence[Vector]) -> Vector:
+        text, part = arguments
+        (texts,) = _strings([text])
+        return Vector(Kind.BOOLEAN, as_bools(search(texts, _constant_text(part)))).only(text)
+
+    return kernel
+
+
+KERNELS[PRED + "contains"] = _searching(pc.match_substring)
+KERNELS[PRED + "starts-with"] = _searching(pc.starts_with)
+KERNELS[PRED + "ends-with"] = _searching(pc.ends_with)
+
+
+@_kernel(FUNC + "compare")
+def _compare_strings(arguments: Sequence[Vector]) -> Vector:
+    if any(one.kind != Kind.STRING for one in arguments):
+        raise NotVectorisedError
+    less, greater = (compared(sign, *arguments) for sign in "<>")
+    return Vector(Kind.INTEGER, greater.values.astype(np.int64) - less.values.astype(np.int64)).only(*arguments)
+
+
+@_kernel(FUNC + "substring-before")
+def _before(arguments: Sequence[Vector]) -> Vector:
+    return _parted(arguments, 0)
+
+
+@_kernel(FUNC + "substring-after")
+def _after(arguments: Sequence[Vector]) -> Vector:
+    return _parted(arguments, 1)
+
+
+def _parted(arguments: Sequence[Vector], place: int) -> Vector:
+    """What stands before (0) or behind (1) the first occurrence of a constant text, and nothing where there is none."""
+    (texts,) = _strings(arguments[:1])
+    pattern = _constant_text(arguments[1])
+    if not pattern:
+        raise NotVectorisedError
+    separator = pa.scalar(pattern, pa.large_string())
+    ended = pc.binary_join_element_wise(texts, separator, pa.scalar("", pa.large_string()))
+    parts = pc.split_pattern(ended, pattern, max_splits=1)  # always two
+    occurs = pc.match_substring(texts, pattern)
+    found = pc.list_element(parts, place)
+    if place:
+        found = pc.utf8_slice_codeunits(found, 0, -len(pattern))  # the separator that was added
+    return _of_strings(pc.if_else(occurs, found, pa.scalar("", pa.large_string())), *arguments)
+
+
+# -- regular expressions -----------------------------------------------------------------------------------------------
+
+
+def _constant_texts(arguments: Sequence[Vector]) -> list[str]:
+    return [_constant_text(one) for one in arguments]
+
+
+def _matching(find: str) -> Kernel:
+    """Python's own engine over the texts of a column: one call per text, without a constant being made of it."""
+
+    def kernel(arguments: Sequence[Vector]) -> Vector:
+        (texts,) = _strings(arguments[:1])
+        search = getattr(compiled(*_constant_texts(arguments[1:])), find)
+        found = np.fromiter((search(text) is not None for text in texts.to_pylist()), np.bool_, len(texts))
+        return Vector(Kind.BOOLEAN, found).only(arguments[0])
+
+    return kernel
+
+
+KERNELS[PRED + "matches"] = _matching("search")
+KERNELS["REGEX"] = _matching("fullmatch")
+
+
+@_kernel(FUNC + "replace")
+def _replace(arguments: Sequence[Vector]) -> Vector:
+    (texts,) = _strings(arguments[:1])
+    pattern, by, *flags = _constant_texts(arguments[1:])
+    found = compiled(pattern, *flags)
+    if found.search("") is not None or "q" in "".join(flags):
+        raise NotVectorisedError
+    substitute, written = found.sub, replacement(by, found.groups)
+    return _of_strings(
+        pa.array([substitute(written, text) for text in texts.to_pylist()], pa.large_string()), arguments[0]
+    )
+
+
+# -- types -------------------------------------------------------------------------------------------------------------
+
+
+def _everywhere(vector: Vector, holds: bool) -> Vector:
+    return Vector(Kind.BOOLEAN, np.full(len(vector.values), holds)).only(vector)
+
+
+def _guard(name: str, *, negated: bool) -> Kernel:
+    accepted = {"double": Kind.DOUBLE, "boolean": Kind.BOOLEAN, "string": Kind.STRING, "PlainLiteral": Kind.STRING}
+
+    def kernel(arguments: Sequence[Vector]) -> Vector:
+        (vector,) = arguments
+        if vector.constant is not None:
+            raise NotVectorisedError  # one value for all rows is computed once
+        if vector.kind == Kind.IRI:
+            return _everywhere(vector, False)
+        if vector.kind == Kind.INTEGER and name in INTEGER_RANGES:
+            low, high = INTEGER_RANGES[name]
+            holds = np.ones(len(vector.values), np.bool_)
+            if low is not None:
+                holds &= vector.values >= low
+            if high is not None and high < 1 << 63:
+                holds &= vector.values <= high
+            return Vector(Kind.BOOLEAN, ~holds if negated else holds).only(vector)
+        if vector.kind == Kind.STRING and name not in ("string", "PlainLiteral"):
+            raise NotVectorisedError  # what a token is depends on its characters
+        is_one = accepted.get(name) == vector.kind or (
+            name == "decimal" and vector.kind in (Kind.INTEGER, Kind.DECIMAL)
+        )
+        return _everywhere(vector, is_one is not negated)
+
+    return kernel
+
+
+for _name in ("boolean", "decimal", "double", "string", "PlainLiteral", *INTEGER_RANGES):
+    KERNELS[f"{PRED}is-literal-{_name}"] = _guard(_name, negated=False)
+    KERNELS[f"{PRED}is-literal-not-{_name}"] = _guard(_name, negated=True)
+
+
+@_kernel(XSD + "string")
+def _to_string(arguments: Sequence[Vector]) -> Vector:
+    (vector,) = arguments
+    match vector.kind:
+        case Kind.STRING:
+            return vector
+        case Kind.IRI | Kind.DECIMAL:
+            return _of_strings(texts_of(vector), vector)
+        case Kind.INTEGER | Kind.BOOLEAN:
+            return _of_strings(pc.cast(pa.array(vector.values), pa.large_string()), vector)
+        case _:
+            raise NotVectorisedError
+
+
+@_kernel(XSD + "integer")
+def _to_integer(arguments: Sequence[Vector]) -> Vector:
+    (vector,) = arguments
+    match vector.kind:
+        case Kind.INTEGER:
+            return vector
+        case Kind.BOOLEAN:
+            return Vector(Kind.INTEGER, vector.values.astype(np.int64), vector.valid)
+        case Kind.DOUBLE:
+            finite = np.isfinite(vector.values)
+            whole = np.where(finite, np.trunc(vector.values), 0.0)
+            if len(whole) and np.abs(whole).max() >= float(1 << 62):
+                raise NotVectorisedError
+            return Vector(Kind.INTEGER, whole.astype(np.int64)).only(vector, where=None if finite.all() else finite)
+        case Kind.STRING:
+            texts = texts_of(vector)
+            if not pc.all(pc.match_substring_regex(texts, r"^[+-]?[0-9]{1,18}$")).as_py():
+                raise NotVectorisedError
+            return Vector(Kind.INTEGER, pc.cast(pc.utf8_ltrim(texts, "+"), pa.int64()).to_numpy(), vector.valid)
+        case _:
+            raise NotVectorisedError
+
+
+@_kernel(XSD + "double")
+def _to_double(arguments: Sequence[Vector]) -> Vector:
+    (vector,) = arguments
+    match vector.kind:
+        case Kind.DOUBLE:
+            return vector
+        case Kind.INTEGER | Kind.BOOLEAN:
+            return Vector(Kind.DOUBLE, vector.values.astype(np.float64), vector.valid)
+        case _:
+            raise NotVectorisedError
+
+
+@_kernel(FUNC + "not")
+def _not(arguments: Sequence[Vector]) -> Vector:
+    (vector,) = arguments
+    if vector.kind != Kind.BOOLEAN:
+        raise NotVectorisedError
+    return Vector(Kind.BOOLEAN, ~vector.values, vector.valid)
+
+
+@_kernel(PRED + "iri-string")
+def _iri_string(arguments: Sequence[Vector]) -> Vector:
+    (vector,) = arguments
+    if vector.kind != Kind.IRI:
+        raise NotVectorisedError
+    return _of_strings(texts_of(vector), vector)
+
+
+@_kernel("TO_IRI")
+def _to_iri(arguments: Sequence[Vector]) -> Vector:
+    (vector,) = arguments
+    if vector.kind not in (Kind.STRING, Kind.IRI):
+        raise NotVectorisedError
+    return Vector(Kind.IRI, texts_of(vector)).only(vector)

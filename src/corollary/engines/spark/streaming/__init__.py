@@ -1,0 +1,1 @@
+"""Streaming frames of Spark: changes to facts, and where they come from."""

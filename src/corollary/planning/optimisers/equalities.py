@@ -1,0 +1,80 @@
+"""What an equality of a body does: it gives a variable its value, or it compares values that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from corollary.analysis import limited_variables
+from corollary.program import (
+    Aggregation,
+    Assignment,
+    Atom,
+    BodyElement,
+    Comparison,
+    Constant,
+    Iri,
+    Rule,
+    Term,
+    Variable,
+    element_variables,
+    rename_element,
+    rewrite_atom,
+)
+
+
+def equalities(rule: Rule) -> Iterator[tuple[Comparison, Variable, Term]]:
+    """Each equality of the body with a variable that could go, and what it is equal to.
+
+    A variable that an aggregation names or that BIND makes has to stay.
+    """
+    fixed = {
+        variable.name
+        for element in rule.body
+        if isinstance(element, (Aggregation, Assignment))
+        for variable in ([element.variable] if isinstance(element, Assignment) else element_variables(element))
+    }
+    for element in rule.body:
+        if isinstance(element, Comparison) and element.operator == "=":
+            for mine, other in ((element.right, element.left), (element.left, element.right)):
+                if isinstance(mine, Variable) and mine.name not in fixed and mine != other:
+                    yield element, mine, other
+
+
+def bound_by_facts(body: Sequence[BodyElement]) -> set[str]:
+    """The variables to which facts and groups give values; equalities compare with them by value."""
+    return limited_variables([one for one in body if isinstance(one, (Atom, Aggregation))])
+
+
+def gives_value(equality: Comparison, variable: Variable, other: Term, body: Sequence[BodyElement]) -> bool:
+    """Whether this equality makes a variable the same constant as a term that has its value from facts, or is a constant.
+
+    Of several equalities that could, the first in the text does.
+    """
+    by_facts = bound_by_facts(body)
+    known = isinstance(other, Constant) or (isinstance(other, Variable) and other.name in by_facts)
+    if variable.name in by_facts or not known:
+        return False
+    mentioning = (
+        one for one in body if isinstance(one, (Comparison, Assignment)) and variable in element_variables(one)
+    )
+    return next((one for one in mentioning if _may_give_value(one)), None) is equality
+
+
+def _may_give_value(element: Comparison | Assignment) -> bool:
+    return isinstance(element, Assignment) or element.operator == "="
+
+
+def is_like_no_other(term: Term) -> bool:
+    """Whether a constant equals itself alone: numbers of different types may be equal, texts never are."""
+    return isinstance(term, Constant) and isinstance(term.value, (str, bool, Iri))
+
+
+def substituted(rule: Rule, variable: Variable, term: Term, equality: BodyElement) -> Rule:
+    """The rule with the term for the variable, and without the equality that allows it."""
+
+    def by(one: Variable) -> Term:
+        return term if one == variable else one
+
+    body = (rename_element(element, by) for element in rule.body if element is not equality)  # type: ignore[arg-type]
+    return replace(rule, head=rewrite_atom(rule.head, by), body=tuple(body))

@@ -1,0 +1,71 @@
+"""The passes in order. Each can be left out by its name, and leaves what a rule derives as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from decimal import Decimal
+
+from corollary.planning.optimisers.constants import constants_for_variables
+from corollary.planning.optimisers.duplicates import without_duplicates
+from corollary.planning.optimisers.join_condition import join_condition
+from corollary.planning.optimisers.literal_order import most_restrictive_first
+from corollary.planning.optimisers.rule_order import producers_first
+from corollary.planning.optimisers.subsumption import without_subsumed
+from corollary.program import (
+    AggregateTerm,
+    Aggregation,
+    Constant,
+    Iri,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+    all_terms_of,
+    subterms,
+)
+
+PASSES: dict[str, Callable[..., Rule]] = {
+    "join-condition": join_condition,
+    "constants": constants_for_variables,
+    "duplicates": without_duplicates,
+    "literal-order": most_restrictive_first,
+}
+SUBSUMED, ORDER = "subsumed-rules", "rule-order"
+NAMES = (*PASSES, SUBSUMED, ORDER)
+_EXACT_AGGREGATES = ("count", "min", "max")
+
+
+def optimised_rule(rule: Rule, without: Collection[str] = (), *, exact: bool = False) -> Rule:
+    """The rule after all passes; with `exact`, no constant that it will ever see equals another one."""
+    for name, run in PASSES.items():
+        if name not in without:
+            rule = run(rule, exact=exact)
+    return rule
+
+
+def optimised_rules(rules: Iterable[Rule], without: Collection[str] = (), *, exact: bool = False) -> list[Rule]:
+    """The rules of one hyper-node, which derive the same together; none of them will ever be taken away."""
+    found = [optimised_rule(rule, without, exact=exact) for rule in rules]
+    if SUBSUMED not in without:
+        found = without_subsumed(found)
+    return found if ORDER in without else producers_first(found)
+
+
+def make_only_exact(rules: Iterable[Rule]) -> bool:
+    """Whether rules bring no constant that may equal another one: they have none, and they compute nothing."""
+    for rule in rules:
+        for term in (*rule.head.arguments, *(one for element in rule.body for one in all_terms_of(element))):
+            if isinstance(term, AggregateTerm) and term.function.lower() not in _EXACT_AGGREGATES:
+                return False
+            parts = list(subterms(term))[isinstance(term, AggregateTerm) :]
+            if not all(isinstance(part, (Variable, Wildcard)) or _is_exact(part) for part in parts):
+                return False
+        aggregations = [one for one in rule.body if isinstance(one, Aggregation)]
+        operations = [operation for one in aggregations for operation in one.operations]
+        if not all(operation.function.lower() in _EXACT_AGGREGATES for operation in operations):
+            return False
+    return True
+
+
+def _is_exact(term: Term) -> bool:
+    return isinstance(term, Constant) and isinstance(term.value, (int, Decimal, str, Iri))

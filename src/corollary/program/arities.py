@@ -1,0 +1,84 @@
+"""Predicates of one name and several numbers of arguments, told apart by names: `p/1` and `p/2`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from corollary.program.atoms import EQUALITY, Aggregation, Atom, BodyElement, Negation, atoms_of
+from corollary.program.rules import Clause, Facts, InputDeclaration, OutputDeclaration, Program, Query, Statement
+
+
+def name_with_arity(name: str, arity: int) -> str:
+    """`p/2`; a name that says so already stays."""
+    ending = f"/{arity}"
+    return name if name.endswith(ending) else name + ending
+
+
+def with_arities(program: Program) -> Program:
+    """The program with the number of arguments in the name of each predicate.
+
+    A directive, which knows no number, means the predicate of that name where there is one only.
+    """
+    arities = _arities(program.statements)
+    return Program(tuple(_statement(statement, arities) for statement in program.statements))
+
+
+def query_with_arities(query: Query) -> Query:
+    return replace(query, body=_body(query.body))
+
+
+def full_names(name: str, known: Iterable[str]) -> list[str]:
+    """The predicates that a name without a number of arguments may mean."""
+    return sorted(
+        one for one in known if one == name or (one.startswith(f"{name}/") and one[len(name) + 1 :].isdigit())
+    )
+
+
+def _arities(statements: Iterable[Statement]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for statement in statements:
+        if isinstance(statement, Facts):
+            found.setdefault(statement.predicate, set()).add(statement.arity)
+        elif isinstance(statement, (Clause, Query)):
+            heads = statement.heads if isinstance(statement, Clause) else ()
+            for atom in (*heads, *(atom for atom, _ in atoms_of(statement.body))):
+                found.setdefault(atom.predicate, set()).add(atom.arity)
+    return found
+
+
+def _statement(statement: Statement, arities: dict[str, set[int]]) -> Statement:
+    match statement:
+        case Facts():
+            return replace(statement, predicate=name_with_arity(statement.predicate, statement.arity))
+        case Clause():
+            return replace(statement, heads=tuple(map(_atom, statement.heads)), body=_body(statement.body))
+        case Query():
+            return query_with_arities(statement)
+        case InputDeclaration() | OutputDeclaration():
+            known = arities.get(statement.predicate, set())
+            if len(known) == 1:
+                return replace(statement, predicate=name_with_arity(statement.predicate, *known))
+            return statement
+        case _:
+            return statement
+
+
+def _body(body: tuple[BodyElement, ...]) -> tuple[BodyElement, ...]:
+    return tuple(map(_element, body))
+
+
+def _element(element: BodyElement) -> BodyElement:
+    match element:
+        case Atom():
+            return _atom(element)
+        case Negation(element=Atom() as atom):
+            return replace(element, element=_atom(atom))
+        case Aggregation():
+            return replace(element, body=_body(element.body))
+        case _:
+            return element
+
+
+def _atom(atom: Atom) -> Atom:
+    return atom if atom.predicate == EQUALITY else replace(atom, predicate=name_with_arity(atom.predicate, atom.arity))

@@ -1,0 +1,70 @@
+"""Comparisons of anything, and booleans."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from corollary.program.arithmetic import compare
+from corollary.program.builtins.registry import declare
+from corollary.program.values import Value, datatype_of, identity
+
+_COMPARISON = partial(declare, chapter="Comparison", gives="boolean", is_predicate=True, raw=True)
+_BOOLEAN = partial(declare, chapter="Booleans")
+
+for _symbol, _name, _summary, _example in [
+    ("=", "EQUAL", "`X = Y`: numbers and moments are equal by value, anything else by identity", "1, 1.0e0"),
+    ("!=", "NOT_EQUAL", "`X != Y`", "1, a"),
+    ("<", "LESS", "`X < Y`", "1, 1.5"),
+    ("<=", "LESS_EQUAL", "`X <= Y`", "a, b"),
+    (">", "GREATER", "`X > Y`", "2, 1"),
+    (">=", "GREATER_EQUAL", "`X >= Y`", "b, b"),
+]:
+    _COMPARISON(_name, of="any, any", summary=_summary, operator=_symbol, examples=[(f"{_name}({_example})", "true")])(
+        partial(compare, _symbol)
+    )
+
+
+@_COMPARISON(
+    "EXACT_EQUAL", of="any, any", summary="both are the same constant",
+    examples=[("EXACT_EQUAL(1, 1.0)", "true"), ("EXACT_EQUAL(1, 1.0e0)", "false")],
+)  # fmt: skip
+def _exact_equal(left: Value, right: Value) -> bool:
+    return identity(left) == identity(right)
+
+
+@_COMPARISON(
+    "NOT_EXACT_EQUAL", of="any, any", summary="they are different constants",
+    examples=[("NOT_EXACT_EQUAL(1, 1.0e0)", "true")],
+)  # fmt: skip
+def _not_exact_equal(left: Value, right: Value) -> bool:
+    return identity(left) != identity(right)
+
+
+@_COMPARISON(
+    "SAME_TYPE", of="any, any", summary="both have the same datatype",
+    examples=[("SAME_TYPE(1, 2)", "true"), ("SAME_TYPE(1, a)", "false")],
+)  # fmt: skip
+def _same_type(left: Value, right: Value) -> bool:
+    return datatype_of(left) == datatype_of(right)
+
+
+@_BOOLEAN(
+    "func:not", "BOOLEAN_NOT", of="boolean", gives="boolean", summary="the other boolean",
+    examples=[("func:not(true)", "false"), ("func:not(1)", None)],
+)  # fmt: skip
+def _not(value: bool) -> bool:
+    return not value
+
+
+for _symbol, _rif, _iris, _summary, _example in [
+    ("=", "boolean-equal", "BOOLEAN_EQUAL", "the booleans are equal", "true, true"),
+    ("!=", "boolean-not-equal", "BOOLEAN_NOT_EQUAL", "the booleans differ", "true, false"),
+    ("<", "boolean-less-than", "BOOLEAN_LESS", "false comes before true", "false, true"),
+    ("<=", "boolean-less-than-or-equal", "BOOLEAN_LESS_EQUAL", "not greater", "true, true"),
+    (">", "boolean-greater-than", "BOOLEAN_GREATER", "true comes behind false", "true, false"),
+    (">=", "boolean-greater-than-or-equal", "BOOLEAN_GREATER_EQUAL", "not less", "true, false"),
+]:
+    _BOOLEAN(
+        f"pred:{_rif}", _iris, of="boolean, boolean", gives="boolean", summary=_summary,
+        examples=[(f"pred:{_rif}({_example})", "true"), (f"pred:{_rif}(1, 1)", None)],
+    )(partial(compare, _symbol))  # fmt: skip

@@ -1,0 +1,4 @@
+"""The name spaces of built-ins."""
+
+FUNC = "http://www.w3.org/2007/rif-builtin-function#"
+PRED = "http://www.w3.org/2007/rif-builtin-predicate#"

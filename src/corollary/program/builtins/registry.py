@@ -1,0 +1,99 @@
+"""All built-ins, and the functions of the host program, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from corollary.program.builtins.declaration import Builtin, Parameters, expanded, words_of
+from corollary.program.builtins.names import FUNC, PRED
+
+Meaning = TypeVar("Meaning", bound=Callable[..., Any])
+
+BUILTINS: dict[str, Builtin] = {}
+"""Each built-in once, by its canonical name, in the order of the chapters."""
+WORDS: dict[str, Builtin] = {}
+"""By the spellings that may be written in capital or small letters, in small ones."""
+_EXACT: dict[str, Builtin] = {}
+_HOST: dict[str, Builtin] = {}
+
+
+def declare(
+    *names: str, of: str, gives: str, summary: str, chapter: str,
+    examples: Sequence[tuple[str, str | None]] = (), operator: str | None = None, inverse: str | None = None,
+    raw: bool = False, is_predicate: bool | None = None,
+) -> Callable[[Meaning], Meaning]:  # fmt: skip
+    """Declares the function under it as the meaning of a built-in. The first name is the canonical one."""
+
+    def register(meaning: Meaning) -> Meaning:
+        name, *others = map(expanded, names)
+        predicate = name.startswith(PRED) if is_predicate is None else is_predicate
+        words = words_of(names)
+        builtin = Builtin(
+            name, tuple(others), chapter, Parameters.of(of), gives, summary, meaning, tuple(examples), predicate,
+            operator, expanded(inverse) if inverse else None, raw, words,
+        )  # fmt: skip
+        assert name not in BUILTINS, f"{name} is declared twice"
+        BUILTINS[name] = builtin
+        for spelling in (name, *others):
+            assert spelling not in _EXACT, f"{spelling} is declared twice"
+            _EXACT[spelling] = builtin
+        for word in words:
+            assert word not in WORDS, f"{word} is declared twice"
+            WORDS[word] = builtin
+        return meaning
+
+    return register
+
+
+def find_builtin(name: str) -> Builtin | None:
+    """The built-in that a name means in an expression."""
+    return _EXACT.get(name) or WORDS.get(name.lower()) or _HOST.get(name)
+
+
+def add_host_function(function: Builtin) -> None:
+    _HOST[function.name] = function
+
+
+def remove_host_function(name: str) -> None:
+    del _HOST[name]
+
+
+def find_condition(name: str) -> Builtin | None:
+    """The built-in that a name means as a literal of a body: full names and those in capitals only.
+
+    Words in small letters are predicates there, like any other.
+    """
+    found = _EXACT.get(name)
+    return found if found is not None and (name.isupper() or "#" in name) else None
+
+
+def meant_condition(name: str) -> Builtin | None:
+    """The built-in that somebody may mean by the name of a predicate that is not there."""
+    local = name.replace("_", "-")
+    spelled = (PRED + local, FUNC + local, name.upper())
+    return next((found for one in spelled if (found := find_condition(one)) is not None), None)
+
+
+def is_condition(name: str) -> bool:
+    """Whether `name(…)` in a body says that this built-in is true of its arguments."""
+    found = find_condition(name)
+    return found is not None and found.result == "boolean"
+
+
+CHAPTERS = (
+    "Comparison", "Numbers", "Booleans", "Strings", "Texts with a language", "Guards", "Casts", "Dates and times",
+    "Durations", "Lists", "XML",
+)  # fmt: skip
+
+
+def chapters() -> Iterator[tuple[str, list[Builtin]]]:
+    """Every chapter with its built-ins, in the order in which to read them."""
+    for chapter in CHAPTERS:
+        yield chapter, [builtin for builtin in BUILTINS.values() if builtin.chapter == chapter]
+
+
+def spellings(builtin: Builtin) -> Iterator[str]:
+    """Every way to write it that is not its canonical name."""
+    yield from builtin.spellings
+    yield from (word for word in builtin.words if word not in (builtin.name, *builtin.spellings))

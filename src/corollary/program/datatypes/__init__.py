@@ -1,0 +1,35 @@
+"""The datatypes of XML Schema 1.1, RDF and RIF: which lexical forms they allow, what these mean, and how values compare."""
+
+from corollary.program.datatypes.typed import (
+    DATATYPES,
+    RIF,
+    LiteralError,
+    canonical_literal,
+    duration_of,
+    is_value_of,
+    moment_of,
+    of_duration,
+    of_moment,
+    place_of,
+    plain_literal,
+    single,
+    single_of,
+    typed_value,
+)
+
+__all__ = [
+    "DATATYPES",
+    "RIF",
+    "LiteralError",
+    "canonical_literal",
+    "duration_of",
+    "is_value_of",
+    "moment_of",
+    "of_duration",
+    "of_moment",
+    "place_of",
+    "plain_literal",
+    "single",
+    "single_of",
+    "typed_value",
+]

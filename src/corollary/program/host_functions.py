@@ -1,0 +1,201 @@
+"""Functions of the host program: Python functions that rules may use by name, of single values or of whole columns.
+
+They belong to the process, as imported modules do: every knowledge base in it sees them. A text of rules can name such a function
+and never bring one with it. Rules that are sent to other processes, to the tasks of Spark, take their functions with them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, overload
+
+import numpy as np
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.program.aggregates import AGGREGATES, find_aggregate
+from corollary.program.arithmetic import EvaluationError
+from corollary.program.builtins.declaration import Builtin, Parameters
+from corollary.program.builtins.registry import add_host_function, find_builtin, remove_host_function
+from corollary.program.python_values import NoConstant, from_python, to_python
+from corollary.program.values import Value
+
+VECTORISED = ("numpy", "arrow")
+_NAME = re.compile(r"[^\W\d_]\w*")
+_CHAPTER = "Functions of the host program"
+
+
+@dataclass(frozen=True, eq=False)
+class HostFunction:
+    """A Python function under a name. With `vectorised` it takes and gives whole arrays, of numpy or of Arrow."""
+
+    name: str
+    function: Callable[..., Any]
+    parameters: Parameters
+    vectorised: str | None = None
+    aggregate: bool = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    def apply(self, *arguments: Value) -> Value | None:
+        """The value for one row; whatever the function raises means that there is none."""
+        given = [to_python(argument) for argument in arguments]
+        return self._result(lambda: self._single(given))
+
+    @property
+    def key(self) -> str:
+        """Names of aggregates may be written in capital or small letters."""
+        return self.name.lower() if self.aggregate else self.name
+
+    def apply_to_group(self, values: Sequence[Value]) -> Value:
+        """The value of an aggregate for the values of one group."""
+        given = [to_python(value) for value in values]
+        return self.result_of_group(_array(given, self.vectorised) if self.vectorised else given)
+
+    def result_of_group(self, given: Any) -> Value:
+        found = self._result(lambda: self.function(given))
+        if found is None:
+            raise EvaluationError(f"{self.name} has no value here")
+        return found
+
+    def _single(self, given: list[Any]) -> Any:
+        if self.vectorised is None:
+            return self.function(*given)
+        found = self.function(*(_array([value], self.vectorised) for value in given))
+        return found[0]
+
+    def _result(self, compute: Callable[[], Any]) -> Value | None:
+        try:
+            found = compute()
+            found = found.as_py() if hasattr(found, "as_py") else found
+            return None if found is None else from_python(found)
+        except NoConstant as error:
+            raise EvaluationError(f"{self.name} gives no constant: {error}") from error
+        except Exception as error:
+            raise EvaluationError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+
+
+HOST_FUNCTIONS: dict[str, HostFunction] = {}
+
+
+def register(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    arity: int | None = None,
+    vectorised: str | None = None,
+    aggregate: bool = False,
+    replace: bool = False,
+) -> HostFunction:
+    """Makes a Python function known under a name; raises `ProgramError` where that cannot be."""
+    _check(name, function, vectorised, replace)
+    parameters = Parameters(("any",), 1) if aggregate else _parameters(name, function, arity)
+    found = HostFunction(name, function, parameters, vectorised, aggregate)
+    install(found)
+    return found
+
+
+def install(host: HostFunction) -> None:
+    """Makes a function known as it is, as a task does with those that came with its rules."""
+    unregister(host.name)
+    HOST_FUNCTIONS[host.key] = host
+    if host.aggregate:
+        AGGREGATES[host.key] = host.apply_to_group
+    else:
+        summary = (inspect.getdoc(host.function) or "a function of the host program").partition("\n")[0]
+        add_host_function(Builtin(host.name, (), _CHAPTER, host.parameters, "any", summary, host.apply, raw=True))
+
+
+def unregister(name: str) -> None:
+    """Forgets a function; rules that use it have no value there afterwards."""
+    host = HOST_FUNCTIONS.pop(name, None) or HOST_FUNCTIONS.pop(name.lower(), None)
+    if host is not None and host.aggregate:
+        del AGGREGATES[host.key]
+    elif host is not None:
+        remove_host_function(host.name)
+
+
+def carried(name: str) -> HostFunction | None:
+    """The function that a rule which names it takes along to other processes."""
+    return HOST_FUNCTIONS.get(name)
+
+
+def _check(name: str, function: object, vectorised: str | None, replace: bool) -> None:
+    if not _NAME.fullmatch(name):
+        raise _bad(f"'{name}' is no name of a function", "a name is a letter, followed by letters, digits and _")
+    if not callable(function):
+        raise _bad(f"what is to be registered as '{name}' cannot be called", None)
+    if vectorised not in (None, *VECTORISED):
+        raise _bad(f"functions cannot be vectorised over '{vectorised}'", "over 'numpy' or 'arrow'")
+    if name in HOST_FUNCTIONS or name.lower() in HOST_FUNCTIONS:
+        if not replace:
+            raise _bad(f"there is a function '{name}' already", "replace=True puts this one in its place")
+    elif find_builtin(name) is not None:
+        raise _bad(f"'{name}' is a built-in function", "take another name")
+    elif find_aggregate(name) is not None:
+        raise _bad(f"'{name}' is an aggregate", "take another name")
+
+
+def _bad(message: str, hint: str | None) -> ProgramError:
+    return ProgramError([Diagnostic(catalogue.BAD_FUNCTION, message, None, hint)])
+
+
+def _parameters(name: str, function: Callable[..., Any], arity: int | None) -> Parameters:
+    if arity is not None:
+        return Parameters(("any",) * arity, arity)
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise _bad(f"nobody can tell how many arguments '{name}' takes", "say it: arity=2") from None
+    positional = [one for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    repeats = any(one.kind is one.VAR_POSITIONAL for one in found)
+    required = sum(one.default is one.empty for one in positional)
+    return Parameters(("any",) * (len(positional) + repeats), required, repeats)
+
+
+def _array(values: list[Any], vectorised: str) -> Any:
+    """Decimals are doubles there, and numbers of several types together are."""
+    kinds = set(map(type, values))
+    if kinds <= {int, float, Decimal} and kinds != {int}:
+        values = [float(value) for value in values]
+    if vectorised == "numpy":
+        return np.array(values) if kinds <= {int, float, Decimal} or kinds == {bool} else np.array(values, object)
+    import pyarrow as pa
+
+    return pa.array(values)
+
+
+@overload
+def function(first: Callable[..., Any], /) -> HostFunction: ...
+
+
+@overload
+def function(
+    first: str | None = None, /, *, arity: int | None = None, vectorised: str | None = None, aggregate: bool = False,
+    replace: bool = False,
+) -> Callable[[Callable[..., Any]], HostFunction]: ...  # fmt: skip
+
+
+def function(
+    first: Callable[..., Any] | str | None = None, /, *, arity: int | None = None, vectorised: str | None = None,
+    aggregate: bool = False, replace: bool = False,
+) -> Any:  # fmt: skip
+    """Registers the function under it, by its own name or by the one that is given.
+
+    >>> from corollary import KnowledgeBase, function
+    >>> @function(replace=True)
+    ... def fahrenheit(celsius):
+    ...     return celsius * 9 / 5 + 32
+    >>> KnowledgeBase("t(20). f(fahrenheit(T)) :- t(T).").facts("f")
+    [(68.0,)]
+    """
+
+    def decorate(decorated: Callable[..., Any]) -> HostFunction:
+        name = first if isinstance(first, str) else decorated.__name__
+        return register(name, decorated, arity=arity, vectorised=vectorised, aggregate=aggregate, replace=replace)
+
+    return decorate(first) if callable(first) and not isinstance(first, str) else decorate

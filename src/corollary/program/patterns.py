@@ -1,0 +1,143 @@
+"""Function terms and lists: which terms are patterns, what stands where in a constant, and what has to match for two to match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.program.arithmetic import EvaluationError
+from corollary.program.functions import find_function
+from corollary.program.terms import Constant, FunctionTerm, ListTerm, Part, Term, Variable, Wildcard, subterms
+from corollary.program.values import Structure, Value
+
+MOST_SYMBOLS = 5_000
+"""A term of more constants and functions has most likely been growing in a rule that never ends."""
+
+
+def is_pattern(term: Term) -> bool:
+    """Whether the term is a function term or a list: something that is made of its parts, and taken apart into them."""
+    return isinstance(term, ListTerm) or (isinstance(term, FunctionTerm) and find_function(term.name) is None)
+
+
+def is_ground(term: Term) -> bool:
+    return not any(isinstance(part, (Variable, Wildcard)) for part in subterms(term))
+
+
+def children(term: Term) -> tuple[Term, ...]:
+    """The terms that a pattern is made of, the rest of a list last."""
+    if isinstance(term, FunctionTerm):
+        return term.arguments
+    assert isinstance(term, ListTerm)
+    return term.items if term.tail is None else (*term.items, term.tail)
+
+
+def parts(pattern: Term, of: Term) -> Iterator[tuple[Term, Part]]:
+    """Each child of a pattern with what stands in its place in a constant."""
+    name = pattern.name if isinstance(pattern, FunctionTerm) else None
+    is_open = isinstance(pattern, ListTerm) and pattern.tail is not None
+    below = children(pattern)
+    for place, child in enumerate(below):
+        yield child, Part(of, name, len(below) - is_open, place, is_open, pattern.span)
+
+
+def pattern_variables(term: Term) -> Iterator[Variable]:
+    """The variables that get a value when a constant is matched with this term."""
+    if isinstance(term, Variable):
+        yield term
+    elif is_pattern(term):
+        for child in children(term):
+            yield from pattern_variables(child)
+
+
+def computed_parts(term: Term) -> Iterator[Term]:
+    """The outermost parts of a term that have to be computed before something can be matched with it."""
+    if is_pattern(term):
+        for child in children(term):
+            yield from computed_parts(child)
+    elif not isinstance(term, (Variable, Wildcard)) and not is_ground(term):
+        yield term
+
+
+def with_computed(term: Term, by: Callable[[Term], Term]) -> Term:
+    """The term with something else in place of each part that has to be computed."""
+    if isinstance(term, FunctionTerm) and is_pattern(term):
+        return replace(term, arguments=tuple(with_computed(argument, by) for argument in term.arguments))
+    if isinstance(term, ListTerm):
+        tail = None if term.tail is None else with_computed(term.tail, by)
+        return replace(term, items=tuple(with_computed(item, by) for item in term.items), tail=tail)
+    return term if isinstance(term, (Variable, Wildcard, Constant)) else by(term)
+
+
+def pairs(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
+    """What has to be identical for two terms to be, until one side of a pair is no pattern; None where they never are."""
+    if not (is_pattern(left) and is_pattern(right)):
+        return [(left, right)]
+    below = terms_below(left, right)
+    found: list[tuple[Term, Term]] = []
+    for one, other in below or ():
+        inner = pairs(one, other)
+        if inner is None:
+            return None
+        found += inner
+    return found if below is not None else None
+
+
+def terms_below(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
+    """What stands at the same places of two patterns; None where they have different forms."""
+    if isinstance(left, FunctionTerm) and isinstance(right, FunctionTerm):
+        same = (left.name, len(left.arguments)) == (right.name, len(right.arguments))
+        return list(zip(left.arguments, right.arguments, strict=True)) if same else None
+    if not (isinstance(left, ListTerm) and isinstance(right, ListTerm)):
+        return None
+    common = min(len(left.items), len(right.items))
+    found = list(zip(left.items, right.items, strict=False))
+    if len(left.items) == common and left.tail is not None:
+        return [*found, (left.tail, _rest(right, common))]
+    if len(right.items) == common and right.tail is not None:
+        return [*found, (_rest(left, common), right.tail)]
+    return found if len(left.items) == len(right.items) and left.tail is right.tail is None else None
+
+
+def _rest(term: ListTerm, start: int) -> Term:
+    rest = term.items[start:]
+    return term.tail if not rest and term.tail is not None else ListTerm(rest, term.tail, term.span)
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def part_of(value: Value, part: Part) -> Value:
+    """What stands at a place of a value; raises `EvaluationError` where the value has another form."""
+    if part.functor is not None:
+        if isinstance(value, Structure) and value.name == part.functor and len(value.arguments) == part.count:
+            return value.arguments[part.place]
+    elif isinstance(value, tuple) and (len(value) >= part.count if part.open else len(value) == part.count):
+        return value[part.place] if part.place < part.count else value[part.count :]
+    raise EvaluationError("the value has another form")
+
+
+def joined(items: tuple[Value, ...], rest: Value) -> Value:
+    """A list that goes on with the items of another."""
+    if not isinstance(rest, tuple):
+        raise EvaluationError("the tail of a list must be a list")
+    return items + rest
+
+
+def check_size(value: Value, deepest: int) -> None:
+    """Stops where a term that a rule made is larger than terms may be: most likely it would grow for ever."""
+    depth, symbols, level = 0, 0, [value]
+    while level:
+        depth += 1
+        symbols += len(level)
+        if symbols > MOST_SYMBOLS:
+            raise _too_large(f"a rule makes a term of more than {MOST_SYMBOLS:,} symbols")
+        terms = [one for one in level if isinstance(one, (Structure, tuple))]
+        if terms and depth > deepest:
+            raise _too_large(f"a rule makes a term that is nested more than {deepest:,} levels deep")
+        level = [part for one in terms for part in (one.arguments if isinstance(one, Structure) else one)]
+
+
+def _too_large(message: str) -> ProgramError:
+    hint = "if the terms are meant to grow, limit them in the rule, or allow more with limits.depth"
+    return ProgramError([Diagnostic(catalogue.TERM_TOO_LARGE, message, None, hint)])

@@ -1,0 +1,5 @@
+"""What a query needs, and no more: rules that derive only that (paper 001, section 2.3.1: rule filtering and magic sets)."""
+
+from corollary.reasoning.demand.demanded import Demanded, Outside, demanded
+
+__all__ = ["Demanded", "Outside", "demanded"]

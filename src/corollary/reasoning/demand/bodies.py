@@ -1,0 +1,254 @@
+"""The body of one rule, rewritten for a demand: guarded by it, and demanding of other predicates what it needs of them.
+
+Values pass from atom to atom (`sideways`). What is known before an atom is the demand for it. A *supplementary* predicate holds a
+part of the body that several rules would compute again, or of which little is needed later.
+
+Where nothing of what is known before an atom is needed behind it, it does not matter to which demanded value an answer belongs.
+Then the atom is asked *alone*: by a demand of its own, for answers without the demanded values.
+
+Two things of the language need care. Where an equality gives a variable its value, the value is that of the first such equality
+in the text; and a variable that atoms bind is compared with it by value. So a demand never binds a variable that the
+body computes, and computations stay together, behind all atoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from corollary.analysis import limited_variables
+from corollary.program import (
+    AggregateTerm,
+    Assignment,
+    Atom,
+    BodyElement,
+    Comparison,
+    Constant,
+    Negation,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+    all_terms_of,
+    element_variables,
+    variables_of,
+)
+from corollary.reasoning.demand.patterns import FREE, KNOWN, UNTOLD, shown_terms
+from corollary.reasoning.demand.sideways import known_terms, next_atom
+
+_LARGE = 2  # atoms that are worth a supplementary predicate
+
+
+class Demands(Protocol):
+    """What is being rewritten."""
+
+    def is_demanded(self, atom: Atom) -> bool:
+        """Whether facts of the atom are derived by demand, and not all of them."""
+        ...
+
+    def is_recursive(self, rule: Rule, atom: Atom) -> bool: ...
+
+    def pattern(self, predicate: str, known: str) -> str:
+        """The pattern that a demand gets where these arguments are known."""
+        ...
+
+    def demand(self, predicate: str, pattern: str, *, negated: bool) -> tuple[str, str]:
+        """The predicates of the answers to a demand, and of the demand itself."""
+        ...
+
+    def demand_alone(self, predicate: str, pattern: str, demand: str | None) -> tuple[str, str] | None:
+        """The same for a demand that nobody else makes, or for the one that is given; None where that is not possible."""
+        ...
+
+    def add(self, wanted_name: str, head: Atom, body: Iterable[BodyElement]) -> None: ...
+
+    def supplement(self, wanted_name: str) -> str: ...
+
+
+class DemandedBody:
+    """Rewrites one body; `label` names what it adds, and `keeps_all` forbids to forget variables: an aggregate counts them."""
+
+    def __init__(self, demands: Demands, rule: Rule, label: str, *, keeps_all: bool) -> None:
+        self._demands = demands
+        self._rule = rule
+        self._label = label
+        self._keeps_all = keeps_all
+        self._outside: set[str] = set()
+        self._segment: list[BodyElement] = []
+        self._has_lead = False  # the segment starts with the demand, or with a supplementary predicate
+        self._bound: dict[str, None] = {}
+        self._given: set[str] = set()
+        self._assigned: dict[str, Term] = {}
+
+    def rewrite(
+        self, elements: Sequence[BodyElement], outside: Sequence[Term], asked: tuple[str, Sequence[Term]] | None
+    ) -> tuple[BodyElement, ...]:
+        """The body that is left, after rules were added for what it demands.
+
+        `outside` are the terms for which the body is there. `asked` is the predicate of the demand for it, with the term of each
+        argument that the demand knows.
+        """
+        self._outside = {variable.name for term in outside for variable in variables_of(term)}
+        self._assigned = {one.variable.name: one.expression for one in elements if isinstance(one, Assignment)}
+        atoms = [element for element in elements if isinstance(element, Atom)]
+        by_atoms = limited_variables(atoms)
+        others: list[BodyElement] = [element for element in elements if not isinstance(element, Atom)]
+        negated = [one for one in others if isinstance(one, Negation) and isinstance(one.element, Atom)]
+        tests = [one for one in others if one not in negated and _tests(one, by_atoms)]
+        late = [one for one in others if one not in negated and one not in tests]
+        if asked is not None:
+            late += self._guard(*asked, by_atoms)
+        while atoms:
+            self._place(tests)
+            atom = atoms.pop(next_atom(atoms, self._bound, self._demands.is_demanded))
+            self._go_on(atom, [*atoms, *tests, *late, *negated])
+        self._place(tests)
+        return self._with_negations([*tests, *late], negated, limited_variables(elements))
+
+    # -- the demand --------------------------------------------------------------------------------------------------
+
+    def _guard(self, predicate: str, terms: Sequence[Term], by_atoms: set[str]) -> list[BodyElement]:
+        """Starts with the demand; gives what has to be identical with it, once the body has computed it."""
+        arguments: list[Term] = []
+        computed: list[BodyElement] = []
+        for term in terms:
+            if isinstance(term, (AggregateTerm, Wildcard)):  # a result is known when all else is
+                arguments.append(Wildcard())
+            elif isinstance(term, Constant) or (isinstance(term, Variable) and term.name in by_atoms):
+                arguments.append(term)
+            else:
+                variable = Variable(f"Asked{len(computed) + 1}{self._marks}")
+                arguments.append(variable)
+                computed.append(Assignment(term, variable))
+        guard = Atom(predicate, tuple(arguments))
+        self._segment.append(guard)
+        self._has_lead = True
+        self._bound.update(dict.fromkeys(variable.name for variable in element_variables(guard)))
+        return computed
+
+    @property
+    def _marks(self) -> str:
+        """What makes a name that no variable of the rule has."""
+        terms = (*self._rule.head.arguments, *(term for element in self._rule.body for term in all_terms_of(element)))
+        longest = max((len(variable.name) for term in terms for variable in variables_of(term)), default=0)
+        return "_" * max(0, longest - len("Asked"))
+
+    # -- atoms -------------------------------------------------------------------------------------------------------
+
+    def _go_on(self, atom: Atom, later: Sequence[BodyElement]) -> None:
+        """Appends an atom, which may have to be asked; `later` is what follows."""
+        if not self._demands.is_demanded(atom):
+            if self._narrows([atom, *later]):
+                self._summarise([], [atom, *later])
+            self._take(atom)
+        elif not self._ask_alone(atom, later):
+            if self._size >= _LARGE or self._narrows([atom, *later]):
+                self._summarise([], [atom, *later])
+            self._take(self._ask(atom, self._bound.keys(), negated=False))
+
+    def _take(self, atom: Atom) -> None:
+        self._segment.append(atom)
+        names = limited_variables([atom])
+        self._bound.update(dict.fromkeys(one.name for one in element_variables(atom) if one.name in names))
+        self._given |= names
+
+    def _place(self, tests: list[BodyElement]) -> None:
+        """Appends the tests that have all their values."""
+        ready = [test for test in tests if all(variable.name in self._bound for variable in element_variables(test))]
+        self._segment += ready
+        tests[:] = [test for test in tests if test not in ready]
+
+    def _ask(self, atom: Atom, bound: Iterable[str], *, negated: bool) -> Atom:
+        """The atom about the answers to what is demanded of it."""
+        terms, pattern = self._known(atom, bound)
+        answers, demand = self._demands.demand(atom.predicate, pattern, negated=negated)
+        head = Atom(demand, _chosen(terms, pattern))
+        if head not in self._segment:
+            self._demands.add(f"{self._label}_demand", head, self._segment)
+        return replace(atom, predicate=answers)
+
+    def _ask_alone(self, atom: Atom, later: Sequence[BodyElement]) -> bool:
+        """Asks an atom for answers without the demanded values, where nothing of what is known is needed any more."""
+        terms, pattern = self._known(atom, self._bound.keys())
+        rest = [argument for argument, letter in zip(atom.arguments, pattern, strict=True) if letter == FREE]
+        needed = self._needed(later) | {variable.name for term in rest for variable in variables_of(term)}
+        if self._keeps_all or KNOWN not in pattern or needed & self._bound.keys():
+            return False
+        wanted = _chosen(terms, pattern)
+        match self._segment:
+            case [Atom() as guard] if self._has_lead and guard.arguments == wanted:
+                given: str | None = guard.predicate
+            case _:
+                given = None
+        if given is None and self._demands.is_recursive(self._rule, atom):
+            return False
+        alone = self._demands.demand_alone(atom.predicate, pattern.replace(KNOWN, UNTOLD), given)
+        if alone is None:
+            return False
+        answers, demand = alone
+        if given is None:
+            self._demands.add(f"{self._label}_demand", Atom(demand, wanted), self._segment)
+        self._segment, self._has_lead, self._bound, self._given = [], False, {}, set()
+        self._take(Atom(answers, shown_terms(atom.arguments, pattern.replace(KNOWN, UNTOLD))))
+        return True
+
+    def _known(self, atom: Atom, bound: Iterable[str]) -> tuple[list[Term | None], str]:
+        recursive = self._demands.is_recursive(self._rule, atom)
+        terms = known_terms(atom, set(bound), self._given, self._assigned, recursive=recursive)
+        known = "".join(FREE if term is None else KNOWN for term in terms)
+        return terms, self._demands.pattern(atom.predicate, known)
+
+    # -- supplementary predicates ------------------------------------------------------------------------------------
+
+    @property
+    def _size(self) -> int:
+        return sum(isinstance(element, Atom) for element in self._segment) - self._has_lead
+
+    def _needed(self, later: Iterable[BodyElement]) -> set[str]:
+        return {variable.name for element in later for variable in element_variables(element)} | self._outside
+
+    def _narrows(self, later: Sequence[BodyElement]) -> bool:
+        """Whether no more than one of several known variables is needed later: then many instances become one."""
+        kept = self._needed(later) & self._bound.keys()
+        return not self._keeps_all and self._size > 0 and len(kept) <= 1 < len(self._bound)
+
+    def _summarise(self, computed: Sequence[BodyElement], later: Sequence[BodyElement]) -> None:
+        """What was done so far becomes the facts of a supplementary predicate."""
+        names = dict.fromkeys([*self._bound, *(one.name for element in computed for one in element_variables(element))])
+        used = self._needed(later)
+        kept = [Variable(name) for name in names if self._keeps_all or name in used]
+        summary = Atom(self._demands.supplement(f"{self._label}_so_far"), tuple(kept))
+        self._demands.add(f"{self._label}_so_far", summary, [*self._segment, *computed])
+        self._segment, self._has_lead = [summary], True
+        self._bound = dict.fromkeys(variable.name for variable in kept)
+
+    # -- negation ----------------------------------------------------------------------------------------------------
+
+    def _with_negations(
+        self, late: list[BodyElement], negated: Sequence[Negation], limited: set[str]
+    ) -> tuple[BodyElement, ...]:
+        """Negations come last: they are demanded for what all the rest has found."""
+        asks = [one for one in negated if isinstance(one.element, Atom) and self._demands.is_demanded(one.element)]
+        if asks and (late or self._size >= _LARGE):
+            self._summarise(late, negated)
+            late = []
+        kept: list[BodyElement] = []
+        for negation in negated:
+            atom = negation.element
+            assert isinstance(atom, Atom)
+            if negation in asks:
+                negation = replace(negation, element=self._ask(atom, limited, negated=True))
+            kept.append(negation)
+        return (*self._segment, *late, *kept)
+
+
+def _chosen(terms: Sequence[Term | None], pattern: str) -> tuple[Term, ...]:
+    """The terms that a demand with this pattern knows."""
+    return tuple(term for term, letter in zip(terms, pattern, strict=True) if letter == KNOWN and term is not None)
+
+
+def _tests(element: BodyElement, by_atoms: set[str]) -> bool:
+    """Whether an element only tests values that atoms give."""
+    is_test = isinstance(element, (Comparison, Assignment, Negation))
+    return is_test and all(variable.name in by_atoms for variable in element_variables(element))

@@ -1,0 +1,120 @@
+"""Closure rules in the direction of the demand.
+
+`path(X, Z) :- edge(X, Y), path(Y, Z)` asked for `path(1, Z)` demands path from everything that 1 reaches. Written from the left,
+`path(X, Z) :- path(X, Y), edge(Y, Z)`, it demands nothing but path from 1. Both are the closure, so each demand gets the one that
+suits it. What is not derived by the closure rules themselves is *external*: the facts of other rules and explicit ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from corollary.analysis import Module, ModuleKind, RuleGraph, modules_of
+from corollary.program import Atom, Rule, Variable
+from corollary.reasoning.demand.names import Names
+from corollary.reasoning.demand.patterns import FREE
+
+_X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A predicate that a single closure module closes, and the other rules for it."""
+
+    module: Module
+    others: tuple[Rule, ...]
+
+    @property
+    def predicate(self) -> str:
+        assert self.module.predicate is not None
+        return self.module.predicate
+
+
+def closures_of(graph: RuleGraph) -> dict[str, Closure]:
+    """The closures whose other rules don't depend on them. A guarded closure is left as it is: its guard compares by value."""
+    found: dict[str, Closure] = {}
+    for node in graph.hyper_nodes:
+        modules = modules_of(graph, node) if graph.is_recursive(node) else ()
+        if len(modules) == 1 and modules[0].predicate is not None and not modules[0].guarded:
+            predicate = modules[0].predicate
+            rules = [rule for rule in graph.rules.values() if rule.head.predicate == predicate]
+            others = tuple(rule for rule in rules if rule.name not in modules[0].rules)
+            if predicate not in found:
+                found[predicate] = Closure(modules[0], others)
+    return found
+
+
+def pattern_of(pattern: str) -> str:
+    """What a closure is asked for: from one end it finds the other, so two known ends are more than it needs."""
+    return pattern if FREE in pattern else pattern[0] + FREE
+
+
+def directed(closure: Closure, pattern: str, names: Names) -> list[Rule]:
+    """Rules for the closed predicate, and for new ones that they use, that follow the demand from its known end."""
+    predicate, module = closure.predicate, closure.module
+    external = _External(closure, names)
+    match module.kind:
+        case ModuleKind.TRANSITIVE:
+            return [*external.rules, *_closed(predicate, external.name, pattern)]
+        case ModuleKind.SYMMETRIC_TRANSITIVE:
+            both = names(f"{predicate}_both_ways")
+            there = _rule(f"{both}_1", Atom(both, (_X, _Y)), Atom(external.name, (_X, _Y)))
+            back = _rule(f"{both}_2", Atom(both, (_X, _Y)), Atom(external.name, (_Y, _X)))
+            return [*external.rules, there, back, *_closed(predicate, both, pattern)]
+        case _:
+            return _linear(closure, external, pattern, names)
+
+
+def suits(closure: Closure, pattern: str) -> bool:
+    """Whether the rules as they stand follow the demand already."""
+    kind = closure.module.kind
+    return kind is (ModuleKind.RIGHT_LINEAR if pattern[0] == FREE else ModuleKind.LEFT_LINEAR)
+
+
+class _External:
+    """The predicate of external facts: the one that gives them, where it is a single one."""
+
+    def __init__(self, closure: Closure, names: Names) -> None:
+        copied = [_copied(rule) for rule in closure.others]
+        self.only = copied[0] if len(copied) == 1 else None
+        self.name = self.only or names(f"{closure.predicate}_external")
+        self.rules: list[Rule] = []
+        if self.only is None:
+            self.rules = [
+                Rule(names(f"{rule.name}_external"), Atom(self.name, rule.head.arguments), rule.body)
+                for rule in closure.others
+            ]
+
+
+def _copied(rule: Rule) -> str | None:
+    """The predicate whose facts a rule takes as they are."""
+    match rule.body:
+        case (Atom() as atom,) if atom.arguments == rule.head.arguments and len(set(atom.arguments)) == 2:
+            return atom.predicate if all(isinstance(one, Variable) for one in atom.arguments) else None
+        case _:
+            return None
+
+
+def _linear(closure: Closure, external: _External, pattern: str, names: Names) -> list[Rule]:
+    predicate, step = closure.predicate, closure.module.step
+    assert step is not None
+    if external.only == step:
+        return _closed(predicate, step, pattern)
+    steps = names(f"{predicate}_steps")
+    first = _rule(names(f"{predicate}_first"), Atom(predicate, (_X, _Z)), Atom(external.name, (_X, _Z)))
+    ends = (steps, external.name) if closure.module.kind is ModuleKind.RIGHT_LINEAR else (external.name, steps)
+    body = (Atom(ends[0], (_X, _Y)), Atom(ends[1], (_Y, _Z)))
+    whole = _rule(names(f"{predicate}_whole"), Atom(predicate, (_X, _Z)), *body)
+    return [*external.rules, *_closed(steps, step, pattern), first, whole]
+
+
+def _closed(predicate: str, step: str, pattern: str) -> list[Rule]:
+    """The closure of the facts of `step`, from the left or from the right."""
+    ends = (step, predicate) if pattern[0] == FREE else (predicate, step)
+    first = _rule(f"{predicate}_closed_1", Atom(predicate, (_X, _Y)), Atom(step, (_X, _Y)))
+    body = (Atom(ends[0], (_X, _Y)), Atom(ends[1], (_Y, _Z)))
+    return [first, _rule(f"{predicate}_closed_2", Atom(predicate, (_X, _Z)), *body)]
+
+
+def _rule(name: str, head: Atom, *body: Atom) -> Rule:
+    return Rule(name, head, body)

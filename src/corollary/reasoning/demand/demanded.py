@@ -1,0 +1,340 @@
+"""A program for one query: only rules that it needs, restricted to what it asks about.
+
+Each predicate that is asked with some arguments known gets a predicate of its *demand* (the values that are asked about) and one
+of its *answers*, for each pattern of known arguments. Where nothing is known the predicate is derived *whole*, by its rules as
+they stand.
+
+A negated predicate, and one whose rules aggregate, has to be finished before its answers are used. A demand for it that comes
+from what its own rules need would make that impossible. Then it is asked *apart*: with copies of all predicates that it needs,
+whose demands come from nowhere else. Where the demand depends on the answers themselves, that does not help either, and it
+is derived whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import networkx as nx
+
+from corollary.analysis import Dependency, RuleGraph
+from corollary.analysis.rule_graph import all_edges
+from corollary.language import print_rule
+from corollary.planning.optimisers import optimised_rule
+from corollary.program import Aggregation, Atom, BodyElement, Negation, Query, Rule, Term, Variable, Wildcard, atoms_of
+from corollary.reasoning.demand.bodies import DemandedBody
+from corollary.reasoning.demand.closures import Closure, closures_of, directed, pattern_of, suits
+from corollary.reasoning.demand.groups import with_predicates_of_groups
+from corollary.reasoning.demand.names import Names
+from corollary.reasoning.demand.patterns import FREE, KNOWN, asked_terms, shown_terms
+
+_MOST_COPIES = 4  # of each predicate, on average
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A predicate whose facts come from a source, asked for the facts of `demand`: the values of its known arguments."""
+
+    predicate: str
+    pattern: str
+    demand: str
+
+    @property
+    def known(self) -> list[int]:
+        """The places of the known arguments."""
+        return [place for place, letter in enumerate(self.pattern) if letter != FREE]
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """Rules whose facts of the predicate `answer` are the answers to the query.
+
+    `demands` are the predicates that are asked with known arguments, with their patterns (`b` and `e` for known ones, `f` for
+    others); `whole` are those that are derived whole; `outside` is what has to be asked of sources.
+    """
+
+    graph: RuleGraph
+    answer: str
+    demands: tuple[tuple[str, str], ...]
+    whole: frozenset[str]
+    outside: tuple[Outside, ...] = ()
+
+    def text(self, prefixes: dict[str, str] | None = None) -> str:
+        """The rules as program text, one per line."""
+        return "".join(f"{print_rule(rule, prefixes)}\n" for rule in self.graph.rules.values())
+
+
+def demanded(
+    rules: Iterable[Rule],
+    query: Query,
+    stated: Collection[str],
+    taken: Collection[str] = (),
+    without: Collection[str] = (),
+    outside: Mapping[str, int] | None = None,
+) -> Demanded:
+    """Rewrites the rules of a program for a query.
+
+    `stated` are the predicates that have explicit facts, `taken` other names, `without` optimisations to leave out. `outside`
+    are predicates whose facts come from sources, with their numbers of arguments.
+    """
+    wanted = [optimised_rule(rule, without) for rule in rules]
+    source = _Source(wanted, query, {*stated, *(outside or ())}, taken, without, outside or {})
+    whole: set[str] = set()
+    apart = False
+    while True:
+        try:
+            rewriting = _Rewriting(source, frozenset(whole), apart=apart)
+            rewriting.run()
+        except _NeedsAll as need:
+            whole |= source.needed_by(need.predicate)
+            continue
+        graph = RuleGraph.of(rewriting.rules)
+        cyclic = {one for name in _on_strict_cycles(graph) for one in rewriting.asked_by(name)}
+        if not cyclic:
+            demands = dict.fromkeys((predicate, pattern) for predicate, pattern, _ in rewriting.asked.values())
+            asked = tuple(rewriting.outside())
+            return Demanded(graph, source.answer, tuple(demands), frozenset(whole), asked)
+        for predicate in cyclic if apart else ():
+            whole |= source.needed_by(predicate)
+        apart = True
+
+
+class _NeedsAll(Exception):
+    """Nothing is known about a predicate that is needed."""
+
+    def __init__(self, predicate: str) -> None:
+        self.predicate = predicate
+
+
+def _on_strict_cycles(graph: RuleGraph) -> Iterator[str]:
+    """Predicates that would have to be finished before they are asked: what is negated, and heads that aggregate."""
+    for source, target, kinds in all_edges(graph.rule_edges):
+        if graph.node_of[source] == graph.node_of[target]:
+            if Dependency.NEGATIVE in kinds:
+                yield graph.rules[source].head.predicate
+            if Dependency.AGGREGATE in kinds:
+                yield graph.rules[target].head.predicate
+
+
+class _Source:
+    """The rules of the program, with one for the query, and explicit facts under names of their own."""
+
+    def __init__(
+        self,
+        rules: list[Rule],
+        query: Query,
+        stated: Collection[str],
+        taken: Collection[str],
+        without: Collection[str],
+        outside: Mapping[str, int],
+    ) -> None:
+        self.outside = outside
+        mentioned = {
+            atom.predicate for body in (query.body, *(rule.body for rule in rules)) for atom, _ in atoms_of(body)
+        }
+        heads = {**outside, **{rule.head.predicate: rule.head.arity for rule in rules}}
+        self.names = Names({*taken, *stated, *mentioned, *heads, *(rule.name for rule in rules)})
+        self.answer = self.names("answer")
+        goal = Rule(self.names("query"), Atom(self.answer, query.variables), query.body)
+        self.goals = with_predicates_of_groups([optimised_rule(goal, without)], self.names)
+        self.stored = {self.names(f"{name}_stated"): name for name in heads if name in stated}
+        facts = [_stated_rule(self.names, alias, name, heads[name]) for alias, name in self.stored.items()]
+        self.rules: dict[str, list[Rule]] = {}
+        for rule in [*with_predicates_of_groups(rules, self.names), *self.goals, *facts]:
+            self.rules.setdefault(rule.head.predicate, []).append(rule)
+
+    @cached_property
+    def closures(self) -> dict[str, Closure]:
+        return closures_of(RuleGraph.of(rule for rules in self.rules.values() for rule in rules))
+
+    @cached_property
+    def _uses(self) -> nx.DiGraph[str]:
+        """From each predicate to those that its rules use."""
+        uses: nx.DiGraph[str] = nx.DiGraph()
+        for predicate, rules in self.rules.items():
+            uses.add_node(predicate)
+            uses.add_edges_from((predicate, atom.predicate) for rule in rules for atom, _ in atoms_of(rule.body))
+        return uses
+
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        """Predicates that depend on each other have the same number."""
+        return {name: k for k, group in enumerate(nx.strongly_connected_components(self._uses)) for name in group}
+
+    @cached_property
+    def aggregating(self) -> set[str]:
+        """The predicates with a rule that aggregates."""
+        return {
+            rule.head.predicate
+            for rules in self.rules.values()
+            for rule in rules
+            if rule.has_head_aggregate or any(isinstance(element, Aggregation) for element in rule.body)
+        }
+
+    def are_mutual(self, predicate: str, other: str) -> bool:
+        return predicate in self._groups and self._groups[predicate] == self._groups.get(other)
+
+    def needed_by(self, predicate: str) -> set[str]:
+        """The predicate and all derived ones that its facts depend on."""
+        if predicate not in self._uses:
+            return {predicate}
+        needed = nx.descendants(self._uses, predicate) - self.outside.keys()
+        return {predicate, *(name for name in needed if name in self.rules)}
+
+
+def _stated_rule(names: Names, alias: str, predicate: str, arity: int) -> Rule:
+    arguments = tuple(Variable(f"X{place}") for place in range(1, arity + 1))
+    return Rule(alias, Atom(predicate, arguments), (Atom(alias, arguments),))
+
+
+class _Rewriting:
+    """One attempt, with these predicates derived whole."""
+
+    def __init__(self, source: _Source, whole: frozenset[str], *, apart: bool) -> None:
+        self._source = source
+        self._whole = whole
+        self._apart = apart
+        self._part = ""  # the predicate that is asked apart, for which rules are being made
+        self._rules = dict(source.rules)
+        self._names = source.names
+        self._taken: set[str] = set()
+        self._waiting: list[str] = []
+        self.rules: list[Rule] = []
+        self._demand_of: dict[str, str] = {}
+        self._alone: dict[tuple[str, str, str], str] = {}
+        self.asked: dict[str, tuple[str, str, str]] = {}
+        """What the predicates of answers answer: the predicate, the pattern of known arguments, and for which part."""
+
+    def run(self) -> None:
+        for predicate, rules in self._rules.items():
+            for rule in rules if predicate in self._whole else ():
+                if self._source.stored.get(rule.name) != predicate:  # its explicit facts are there already
+                    self._rewrite(rule, rule.name, rule.head, None)
+        for rule in self._source.goals:
+            if rule.head.predicate == self._source.answer:
+                self._rewrite(rule, rule.name, rule.head, None)
+        while self._waiting:
+            self._answer(self._waiting.pop(0))
+
+    def asked_by(self, name: str) -> Iterable[str]:
+        """The predicate that a predicate of answers is about; for one that is derived whole, the sources that it asks."""
+        if name in self.asked:
+            return [self.asked[name][0]]
+        atoms = (atom for rule in self._rules[name] for atom, _ in atoms_of(rule.body))
+        return {atom.predicate for atom in atoms if atom.predicate in self._source.outside}
+
+    def outside(self) -> Iterator[Outside]:
+        for answers, (predicate, pattern, _) in self.asked.items():
+            if predicate in self._source.outside:
+                yield Outside(predicate, pattern, self._demand_of[answers])
+
+    # -- what bodies ask ---------------------------------------------------------------------------------------------
+
+    def is_demanded(self, atom: Atom) -> bool:
+        return atom.predicate in self._rules and atom.predicate not in self._whole
+
+    def is_recursive(self, rule: Rule, atom: Atom) -> bool:
+        return self._source.are_mutual(rule.head.predicate, atom.predicate)
+
+    def pattern(self, predicate: str, known: str) -> str:
+        return pattern_of(known) if predicate in self._source.closures else known
+
+    def demand(self, predicate: str, pattern: str, *, negated: bool) -> tuple[str, str]:
+        if KNOWN not in pattern:
+            raise _NeedsAll(predicate)
+        is_strict = negated or predicate in self._source.aggregating
+        part = predicate if self._apart and is_strict else self._part
+        answers = self._names(f"{predicate}_{pattern}" + (f"_for_{_local(part)}" if part else ""))
+        return answers, self._will_answer(answers, predicate, pattern, part)
+
+    def demand_alone(self, predicate: str, pattern: str, demand: str | None) -> tuple[str, str] | None:
+        """An aggregate needs its groups; and there is an end to copies of rules, which demands of their own need."""
+        if predicate in self._source.aggregating or len(self.asked) > _MOST_COPIES * len(self._rules):
+            return None
+        if demand is None or (predicate, pattern, demand) not in self._alone:
+            answers = self.supplement(f"{predicate}_{pattern}")
+            demand = self._will_answer(answers, predicate, pattern, self._part, demand)
+            self._alone[predicate, pattern, demand] = answers
+        return self._alone[predicate, pattern, demand], demand
+
+    def _will_answer(self, answers: str, predicate: str, pattern: str, part: str, demand: str | None = None) -> str:
+        """There will be rules for the answers to a demand; gives its predicate, a new one where none is given."""
+        if answers not in self.asked:
+            self.asked[answers] = (predicate, pattern, part)
+            self._demand_of[answers] = demand or self._names(f"{answers}_demand")
+            self._waiting.append(answers)
+        return self._demand_of[answers]
+
+    def add(self, wanted_name: str, head: Atom, body: Iterable[BodyElement]) -> None:
+        self._emit(self.supplement(wanted_name), head, tuple(body))
+
+    def supplement(self, wanted_name: str) -> str:
+        number, name = 1, self._names(wanted_name)
+        while name in self._taken:
+            number += 1
+            name = self._names(f"{wanted_name}_{number}")
+        self._taken.add(name)
+        return name
+
+    # -- rules -------------------------------------------------------------------------------------------------------
+
+    def _emit(self, name: str, head: Atom, body: Sequence[BodyElement]) -> None:
+        self._taken.add(name)
+        self.rules.append(Rule(name, head, tuple(self._of_stored(element) for element in body)))
+
+    def _of_stored(self, element: BodyElement) -> BodyElement:
+        """Explicit facts have the name of their predicate again."""
+        stored = self._source.stored
+        match element:
+            case Atom() if element.predicate in stored:
+                return replace(element, predicate=stored[element.predicate])
+            case Negation(element=Atom() as atom) if atom.predicate in stored:
+                return replace(element, element=replace(atom, predicate=stored[atom.predicate]))
+            case Aggregation():
+                return replace(element, body=tuple(self._of_stored(inner) for inner in element.body))
+            case _:
+                return element
+
+    def _answer(self, answers: str) -> None:
+        """The rules for the answers to a demand."""
+        demand = self._demand_of[answers]
+        predicate, pattern, self._part = self.asked[answers]
+        for rule in self._rules_for(predicate, pattern):
+            label = self.supplement(f"{rule.name}_{pattern}" + (f"_for_{_local(self._part)}" if self._part else ""))
+            shown = shown_terms(rule.head.arguments, pattern)
+            self._rewrite(rule, label, replace(rule.head, predicate=answers, arguments=shown), (demand, pattern))
+
+    def _rewrite(self, rule: Rule, label: str, head: Atom, asked: tuple[str, str] | None) -> None:
+        """Adds a rule for this head, for a demand and its pattern; without one, for everything."""
+
+        def known(terms: Sequence[Term]) -> tuple[str, Sequence[Term]] | None:
+            return (asked[0], asked_terms(terms, asked[1])) if asked is not None else None
+
+        match rule.body:
+            case (Aggregation() as aggregation,):
+                outside = (*aggregation.group_by, *(one.argument for one in aggregation.operations))
+                groups = len(aggregation.group_by)
+                terms = (*rule.head.arguments[:groups], *[Wildcard()] * len(aggregation.operations))
+                inner = DemandedBody(self, rule, label, keeps_all=True)
+                body = inner.rewrite(aggregation.body, outside, known(terms))
+                self._emit(label, head, (replace(aggregation, body=body),))
+            case _ if asked is None and not any(self.is_demanded(atom) for atom, _ in atoms_of(rule.body)):
+                self._emit(label, head, rule.body)
+            case _:
+                plain = DemandedBody(self, rule, label, keeps_all=rule.has_head_aggregate)
+                self._emit(label, head, plain.rewrite(rule.body, head.arguments, known(rule.head.arguments)))
+
+    def _rules_for(self, predicate: str, pattern: str) -> list[Rule]:
+        closure = self._source.closures.get(predicate)
+        if closure is None or suits(closure, pattern):
+            return self._rules[predicate]
+        rules = directed(closure, pattern, self._names)
+        for name in {rule.head.predicate for rule in rules} - {predicate}:
+            self._rules[name] = [rule for rule in rules if rule.head.predicate == name]
+        return [rule for rule in rules if rule.head.predicate == predicate]
+
+
+def _local(name: str) -> str:
+    """What comes last in the name of an IRI."""
+    return name.rstrip("/#").replace("#", "/").rpartition("/")[2]

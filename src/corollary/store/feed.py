@@ -1,0 +1,144 @@
+"""A feed of visible changes: a Delta table that only grows, with a row for each fact that came or went, and its version.
+
+Each version is one commit of the table, which says the version as well (a transaction identifier of Delta). So a version is in
+the feed once and as a whole, and after a crash the feed gets what is missing from the history of the knowledge base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.diagnostics import catalogue
+from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.streaming.feed_rows import SCHEMA, FeedRows
+from corollary.results import Result
+from corollary.sources.delta import commit, existing_table, new_folder
+from corollary.store.files import write_parquet
+from corollary.store.history import terms_of_parts
+from corollary.store.manifest import Manifest
+from corollary.store.problems import problem
+from corollary.store.store import Store
+
+INSERT, DELETE = "insert", "delete"
+_IN_DRIVER = 50_000  # rows of a result on Spark that the driver turns into text
+_MEMORY = "corollary"  # what identifies a knowledge base that is in no directory
+
+
+class ChangeFeed:
+    """Follows a knowledge base; without a store its transactions have no versions, and are numbered."""
+
+    def __init__(self, path: Path, predicates: Sequence[str], store: Store | None) -> None:
+        self._path = path
+        self._predicates = frozenset(predicates)
+        self._store = store
+        self._last = 0
+        self._is_behind = False  # somebody could not write what a version had
+
+    # -- beginnings --------------------------------------------------------------------------------------------------
+
+    def start(self, facts: Callable[[str], Result] | None) -> None:
+        """Begins a feed, with all `facts` where they are wanted; or brings one that is there to where the store is."""
+        table = existing_table(self._path)
+        if table is None:
+            self._last = self._store.version if self._store is not None else 0
+            everything = {name: facts(name) for name in sorted(self._predicates)} if facts is not None else {}
+            self._write(self._last, [(INSERT, everything)], is_new=True)
+            return
+        last = table.transaction_version(self._identity)
+        if last is None:
+            message = f"the feed {self._path} is that of another knowledge base"
+            raise problem(catalogue.OTHER_FEED, message, "choose another directory for it")
+        self._last = last
+        if self._store is not None:
+            self._catch_up(self._store)
+
+    @property
+    def _identity(self) -> str:
+        return self._store.identity if self._store is not None else _MEMORY
+
+    def _catch_up(self, store: Store) -> None:
+        if self._last > store.version:
+            message = (
+                f"the feed {self._path} tells of version {self._last}, and {store.path} is at version {store.version}"
+            )
+            raise problem(catalogue.OTHER_FEED, message, "choose another directory for it")
+        missing = range(self._last + 1, store.version + 1)
+        if not set(missing) <= set(store.versions.numbers()):
+            message = f"the feed {self._path} ends with version {self._last}, and versions after it were forgotten"
+            raise problem(catalogue.OTHER_FEED, message, "begin another feed, or keep more versions")
+        for number in missing:
+            (manifest,) = store.versions.read([number])
+            # A version that was derived anew says the same as the one before.
+            if not manifest.is_anew and (manifest.changes or manifest.files):
+                self._write(number, _changes_of(store, manifest, self._predicates))
+        self._is_behind = False
+
+    # -- transactions ------------------------------------------------------------------------------------------------
+
+    def follow(self, inserted: Mapping[str, Result], deleted: Mapping[str, Result]) -> None:
+        """What a transaction brought and took."""
+        version = self._store.version if self._store is not None else self._last + 1
+        if self._is_behind and self._store is not None:
+            self._catch_up(self._store)
+        elif version > self._last:
+            self._is_behind = True
+            sides = (
+                (op, {name: side[name] for name in side if name in self._predicates})
+                for op, side in ((DELETE, deleted), (INSERT, inserted))
+            )
+            self._write(version, [(op, side) for op, side in sides if side])
+            self._is_behind = False
+
+    def _write(self, version: int, sides: Sequence[tuple[str, Mapping[str, Result]]], *, is_new: bool = False) -> None:
+        if not sides and not is_new:
+            return
+        with new_folder(self._path, SCHEMA, "append") as folder:
+            files: list[Path] = []
+            for op, facts in sides:
+                for name, result in facts.items():
+                    files += _written(folder, version, name, op, result)
+            if files or is_new:
+                commit(self._path, SCHEMA, files, "append", transactions={self._identity: version})
+        self._last = version
+
+
+def _changes_of(store: Store, manifest: Manifest, predicates: frozenset[str]) -> list[tuple[str, dict[str, Result]]]:
+    """What one could see of a version."""
+    parts = [part for part in store.parts_of(manifest) if part.predicate in predicates and part.visible.any()]
+    terms = terms_of_parts(parts, store)
+    sides: list[tuple[str, dict[str, Result]]] = []
+    for op, sign in ((DELETE, -1), (INSERT, 1)):
+        rows: dict[str, list[Codes]] = {}
+        for part in parts:
+            ids = part.ids[part.visible == sign]
+            if len(ids):
+                rows.setdefault(part.predicate, []).append(terms.codes(ids.ravel()).reshape(ids.shape))
+        found = {name: _result(terms.universe, np.concatenate(some)) for name, some in rows.items()}
+        if found:
+            sides.append((op, found))
+    return sides
+
+
+def _result(universe: Universe, codes: Codes) -> Result:
+    return Result(universe, codes, [f"a{place}" for place in range(1, codes.shape[1] + 1)])
+
+
+def _written(folder: Path, version: int, predicate: str, op: str, result: Result) -> Iterator[Path]:
+    """Files with the rows of a result; those of many rows on Spark are written by tasks."""
+    if not len(result):
+        return
+    rows = FeedRows(version, predicate, op)
+    if type(result).__name__ == "SparkResult" and result.variables and len(result) > _IN_DRIVER:
+        from corollary.store.spark_files import write_frame
+
+        for name, _ in write_frame(rows.on_spark(result), folder, op):  # type: ignore[arg-type]
+            yield folder / name
+        return
+    universe, codes = result.codes
+    batch = rows.of(universe, [codes[:, place] for place in range(codes.shape[1])], len(codes))
+    yield write_parquet(folder, op, pa.Table.from_batches([batch]))

@@ -1,0 +1,132 @@
+"""What knowledge bases can do with streams; `KnowledgeBase` has these methods."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corollary.analysis import Analysis
+from corollary.backends import Backend
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from corollary.program import Program
+    from corollary.streams.async_stream import AsyncStream
+    from corollary.streams.stream import Stream
+    from corollary.streams.structured import SparkStream
+    from corollary.transactions import TransactionResult
+
+
+class Streaming:
+    """The part of a knowledge base that has to do with streams. See docs/streams.md.
+
+    Everything heavy is imported where it is needed: most knowledge bases never see a stream.
+    """
+
+    analysis: Analysis
+    _backend: Backend
+    _lock: threading.RLock
+
+    def stream(
+        self,
+        source: Any,
+        *,
+        strategy: str = "bf-marking",
+        policy: str = "reject",
+        largest: int = 1_000_000,
+        queue_size: int = 64,
+        follow: bool = False,
+        rejects: str | PathLike[str] | None = None,
+        name: str | None = None,
+    ) -> Stream:
+        """Follows updates from an iterable, a `queue.Queue` or a file, one result for each; see docs/streams.md.
+
+        With a `name`, which needs a knowledge base in a directory, the position in the source commits with each version, and
+        a stream of the same name goes on from there.
+
+        >>> from corollary import Change, KnowledgeBase
+        >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). edge(1, 2).")
+        >>> for result in kb.stream([Change(insert={"edge": [(2, 3)]}), Change(delete={"edge": [(1, 2)]})]):
+        ...     print(result.number, list(result.inserted["path"]), list(result.deleted["path"]))
+        1 [(2, 3)] []
+        2 [] [(1, 2)]
+        """
+        from corollary.streams.positions import Positions
+        from corollary.streams.sources import resumed_source, source_of
+        from corollary.streams.stream import Stream
+        from corollary.streams.target import Target
+
+        options: dict[str, Any] = {"size": queue_size, "follow": follow, "prefixes": self.program.prefixes}
+        positions = Positions(self, name) if name is not None else None
+        updates = resumed_source(source, positions.last, **options) if positions else source_of(source, **options)
+        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
+        return Stream(target, updates, policy, rejects, positions)
+
+    def stream_async(
+        self, source: AsyncIterator[Any], *, strategy: str = "bf-marking", largest: int = 1_000_000,
+        queue_size: int = 64, **options: Any,
+    ) -> AsyncStream:  # fmt: skip
+        """The same for an asynchronous iterator: `async for result in kb.stream_async(updates)`."""
+        from corollary.streams.async_stream import AsyncStream
+        from corollary.streams.target import Target
+
+        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
+        return AsyncStream(target, source, queue_size, **options)
+
+    def write_stream(
+        self,
+        frame: Any,
+        *,
+        predicate: str | None = None,
+        columns: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        order: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        policy: str = "reject",
+        rejects: str | PathLike[str] | None = None,
+        largest: int | None = None,
+        trigger: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> SparkStream:
+        """Follows a streaming data frame of changes on the Spark engine, a transaction for each micro-batch; see docs/streams.md.
+
+        A row is a change: `op` says insert or delete, `predicate` of what, and the other columns are the arguments. With
+        `predicate`, all changes are of that one; `columns` names the arguments, of all or of each predicate. Of several
+        changes of a fact in a batch the last one by the column `order` counts; without it, insertions do. `checkpoint`,
+        `trigger` and `name` are those of Spark's query.
+        """
+        from corollary.streams.write_stream import Options, write_stream
+
+        with self._lock:
+            self.materialise()
+            asked = Options(predicate, columns, order, checkpoint, policy, rejects, largest, trigger or {}, name)
+            return write_stream(self, self._backend, frame, asked)
+
+    if TYPE_CHECKING:
+
+        @property
+        def program(self) -> Program: ...
+
+        @property
+        def marks(self) -> dict[str, Any]: ...
+
+        @property
+        def version(self) -> int | None: ...
+
+        @property
+        def path(self) -> Path | None: ...
+
+        def marking(self, **marks: Any) -> AbstractContextManager[None]: ...
+
+        def apply(self, *changes: Any) -> TransactionResult: ...
+
+        def arity(self, predicate: str) -> int | None: ...
+
+        def full_name(self, predicate: str) -> str: ...
+
+        def materialise(self) -> Any: ...
+
+        def predicates(self) -> list[str]: ...
