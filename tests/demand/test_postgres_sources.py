@@ -26,6 +26,7 @@ def test_a_table_is_asked_for_some_rows_and_read_whole(prices: Postgres) -> None
     assert kb.count("price") == 4
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_spark_reads_only_the_rows_that_are_asked_for(prices: Postgres) -> None:

@@ -130,3 +130,10 @@ def test_names_that_are_taken_are_given_to_nothing_else() -> None:
     found = made(f"{PATHS} answer(X) :- path_ef(X).", "path(1, X)")
     assert found.answer == "answer_"
     assert "path_ef_(Z) :- path_ef_(Y), edge(Y, Z)." in found.text()
+
+
+def test_what_a_closure_starts_from_may_have_to_be_derived_whole() -> None:
+    rules = "p(X, Y) :- e(X, Y). p(X, Y) :- p(X, Z), p(Z, Y). p(count(X), X) :- e(X, Y)."
+    found = made(rules, "e(X, _), p(X, X)")
+    assert "p_external" in found.whole
+    assert "p_external(count(X), X) :- e(X, Y)." in found.text()

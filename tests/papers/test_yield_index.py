@@ -80,3 +80,11 @@ def test_a_negated_relation_may_change_later() -> None:
     assert facts.delete("s", (1, 2))["rn"] == (Counter([(1, 2)]), Counter())
     assert facts.insert("p", (1, 4))["rn"] == (Counter([(1, 4)]), Counter())
     assert facts.delete("p", (1, 2))["rn"] == (Counter(), Counter([(1, 2)]))
+
+
+def test_intersection_and_union_of_relations() -> None:
+    rules = "both: b(X, Y) :- p(X, Y), s(X, Y). left: u(X, Y) :- p(X, Y). right: u(X, Y) :- s(X, Y)."
+    facts = IndexedFacts(rules).load({"p": [(1, 2), (1, 3)], "s": [(1, 3), (2, 2)]})
+    assert facts.instances("both") == Counter([(1, 3)])
+    assert facts.instances("left") + facts.instances("right") == Counter({(1, 2): 1, (1, 3): 2, (2, 2): 1})
+    assert facts.insert("s", (1, 2))["both"] == (Counter([(1, 2)]), Counter())

@@ -30,7 +30,7 @@ from corollary.store.store import Store
 from corollary.store.terms import StoredTerms, codes_of_rows
 from corollary.transactions import Change
 
-FORMAT = 1
+FORMAT = 2  # as that of stores
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class ChangeFile:
             raise _bad(f"cannot read {path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError):
             raise _bad(f"{path} is no change file") from None
-        if number > FORMAT:
-            raise _bad(f"{path} has format {number}, and this version of Corollary reads formats up to {FORMAT}")
+        if number != FORMAT:
+            raise _bad(f"{path} has format {number}, and this version of Corollary reads format {FORMAT}")
         told = header.pop("digest", "")
         if digest_of(json.dumps(header, sort_keys=True).encode() + body) != told:
             raise _bad(f"{path} is damaged: its contents are not what was written")

@@ -16,7 +16,7 @@ from corollary.store.delta_folder import TableVersion
 from corollary.store.files import digest_of, read_named, sync_folder, write_exclusively, write_named
 from corollary.store.problems import damaged, problem
 
-FORMAT = 1
+FORMAT = 2  # 1 had literals as they were written, which this version would take for other constants
 """The number of the format that this version of Corollary writes, and the newest that it reads."""
 
 _ATTEMPTS = 5
@@ -79,9 +79,11 @@ class Manifest:
             number = body.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError):
             raise damaged(file, "is damaged: this is no manifest", _GO_BACK) from None
-        if isinstance(number, int) and number > FORMAT:
-            message = f"{file} has format {number}, and this version of Corollary reads formats up to {FORMAT}"
-            raise problem(catalogue.OTHER_FORMAT, message, "a newer version of Corollary reads it")
+        if isinstance(number, int) and number != FORMAT:
+            message = f"{file} has format {number}, and this version of Corollary reads format {FORMAT}"
+            older = "publish its facts with the version that wrote it, and load them"
+            hint = "a newer version of Corollary reads it" if number > FORMAT else older
+            raise problem(catalogue.OTHER_FORMAT, message, hint)
         if digest_of(_text({"format": number, **body}).encode()) != told:
             raise damaged(file, "is damaged: its contents are not what was written", _GO_BACK)
         tables = {name: TableVersion(**one) for name, one in body.pop("tables", {}).items()}

@@ -18,7 +18,7 @@ from corollary.engines.embedded.congruence import congruent_predicate, expand
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.relation import Pairs, Relation
 from corollary.engines.embedded.runner import PreparedPlan, Work
-from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.embedded.universe import Universe, may_equal_others
 from corollary.planning import (
     Access,
     AggregateSource,
@@ -240,15 +240,15 @@ class Evaluation:
         return True
 
     def _distinct_by_value(self, relation: Relation) -> bool:
-        """The guard X != Y compares values: a double may equal an integer, and NaN differs from itself."""
-        return not (self.universe.kinds[relation.facts] == Kind.DOUBLE).any()
+        """The guard X != Y compares values, and a closure constants."""
+        return not may_equal_others(self.universe.kinds[relation.facts])
 
     def _may_have_equal_numbers(self, rules: Sequence[NormalRule], modules: Sequence[Module]) -> bool:
         """Whether a guard among the modules may meet numbers that are equal and yet different constants."""
         if not any(module.guarded for module in modules):
             return False
         known = self.universe.kinds[: self.universe.size]
-        return bool((known == Kind.DOUBLE).any()) or any(rule.body.computes for rule in rules)
+        return may_equal_others(known) or any(rule.body.computes for rule in rules)
 
     def _closed(self, module: Module, relation: Relation) -> Pairs | None:
         seeds, size = relation.facts, self.universe.size

@@ -39,6 +39,15 @@ class Kind(IntEnum):
     OPAQUE = 9
 
 
+EQUAL_BY_VALUE = (Kind.DOUBLE, Kind.LITERAL, Kind.TERM)
+"""Kinds of constants that may equal others: a double an integer, a moment the same in another time zone; and NaN is not itself."""
+
+
+def may_equal_others(kinds: np.ndarray[Any, Any]) -> bool:
+    """Whether `=` may find constants of these kinds equal that are not the same, or the other way round."""
+    return bool(np.isin(kinds, EQUAL_BY_VALUE).any())
+
+
 OPAQUE = "\0opaque"
 """The name of the structure that stands for the value of an opaque constant."""
 

@@ -218,11 +218,11 @@ class _Rewriting:
             self._answer(self._waiting.pop(0))
 
     def asked_by(self, name: str) -> Iterable[str]:
-        """The predicate that a predicate of answers is about; for one that is derived whole, the sources that it asks."""
+        """The predicate that a predicate of answers is about; for one that is derived whole, those that its rules ask."""
         if name in self.asked:
             return [self.asked[name][0]]
         atoms = (atom for rule in self._rules[name] for atom, _ in atoms_of(rule.body))
-        return {atom.predicate for atom in atoms if atom.predicate in self._source.outside}
+        return {atom.predicate for atom in atoms if self.is_demanded(atom)}
 
     def outside(self) -> Iterator[Outside]:
         for answers, (predicate, pattern, _) in self.asked.items():
@@ -330,8 +330,10 @@ class _Rewriting:
         if closure is None or suits(closure, pattern):
             return self._rules[predicate]
         rules = directed(closure, pattern, self._names)
-        for name in {rule.head.predicate for rule in rules} - {predicate}:
+        for name in sorted({rule.head.predicate for rule in rules} - {predicate} - self._rules.keys()):
             self._rules[name] = [rule for rule in rules if rule.head.predicate == name]
+            for rule in self._rules[name] if name in self._whole else ():
+                self._rewrite(rule, rule.name, rule.head, None)
         return [rule for rule in rules if rule.head.predicate == predicate]
 
 

@@ -16,7 +16,7 @@ from corollary.engines.embedded.closure import TooLarge
 from corollary.engines.embedded.closures import Difference, MaintainedClosure, MaintainedSymmetricClosure
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
 from corollary.engines.embedded.relation import Codes, Relation
-from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.embedded.universe import Universe, may_equal_others
 
 T = TypeVar("T")
 _CLOSURES = (
@@ -101,8 +101,8 @@ class ClosedPredicate:
         self.change = None
 
     def _check_guard(self, facts: Codes) -> None:
-        """The guard X != Y compares values: a double may equal an integer, and NaN differs from itself."""
-        if self.module.guarded and (self._universe.kinds[facts] == Kind.DOUBLE).any():
+        """The guard X != Y compares values, and a closure constants."""
+        if self.module.guarded and may_equal_others(self._universe.kinds[facts]):
             raise DoesNotFit(self.predicate)
 
     def _fitting(self, act: Callable[[], T]) -> T:

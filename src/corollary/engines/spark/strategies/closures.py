@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corollary.analysis import Module, ModuleKind
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.universe import EQUAL_BY_VALUE
 from corollary.engines.spark.relations import FrameStore
 from corollary.engines.spark.strategies.components import components_of
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
-from corollary.engines.spark.tasks.closure_job import DOUBLES, ClosureJob
+from corollary.engines.spark.tasks.closure_job import EQUAL_CONSTANTS, ClosureJob
 from corollary.engines.spark.tasks.task_inputs import dealt_input, rows_of
 from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks, task_directory
 from corollary.engines.spark.terms.ids import HASHED_CLASSES, Tag
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from corollary.engines.spark.context import Context
 
-_DOUBLE = HASHED_CLASSES[Kind.DOUBLE] << 2 | Tag.HASHED
+_EQUAL_BY_VALUE = ", ".join(str(HASHED_CLASSES[kind] << 2 | Tag.HASHED) for kind in EQUAL_BY_VALUE)
 
 
 class Closure:
@@ -70,8 +70,11 @@ def _edges(module: Module) -> str:
 
 
 def _by_components(module: Module, edges: DataFrame, context: Context) -> NodeOutcome:
-    if module.guarded and edges.where(f"(c0 & 31) = {_DOUBLE} OR (c1 & 31) = {_DOUBLE}").limit(1).count():
-        return NodeOutcome({}, 0, unfinished=DOUBLES)
+    if (
+        module.guarded
+        and edges.where(f"(c0 & 31) IN ({_EQUAL_BY_VALUE}) OR (c1 & 31) IN ({_EQUAL_BY_VALUE})").limit(1).count()
+    ):
+        return NodeOutcome({}, 0, unfinished=EQUAL_CONSTANTS)
     labels, rounds = components_of(edges, context)
     labels, _ = context.workspace.write(labels, "components")
     pairs = labels.selectExpr("label", "node AS c0").join(labels.selectExpr("label", "node AS c1"), "label")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from corollary.engines.spark.algebra.frames_of_algebra import Translator
 from corollary.engines.spark.algebra.node_evaluation import Evaluation
 from corollary.engines.spark.algebra.partition_keys import joined_scans, partition_keys
-from corollary.engines.spark.algebra.profiles import DOUBLES
+from corollary.engines.spark.algebra.profiles import DOUBLES, LITERALS
 from corollary.engines.spark.algebra.values import failures_explained
 from corollary.engines.spark.relations import COUNT, Frame, FrameStore, column_names, union
 from corollary.engines.spark.strategies.growing import Growing, Part, forget_checkpoint
@@ -250,13 +250,13 @@ class _Fixpoint(Evaluation):
             forget_checkpoint(self._universe[1])
 
     def _may_have_equal_numbers(self) -> bool:
-        """Whether a closure's guard `X != Z`, which compares values, may meet a double: it may equal another number."""
+        """Whether a closure's guard `X != Z`, which compares values, may meet doubles or moments: they may equal others."""
         if not any(module.guarded for module in self._job.modules):
             return False
         if any(rule.body.computes or not _only_atoms(rule.body) for rule in self._job.rules):
             return True
         profiles = [self._profile(predicate, arity) for predicate, arity in self._job.relations.items()]
-        return any(mask & DOUBLES for profile in profiles for mask in profile.classes)
+        return any(mask & (DOUBLES | LITERALS) for profile in profiles for mask in profile.classes)
 
 
 def _needs_values(body: NormalBody) -> bool:

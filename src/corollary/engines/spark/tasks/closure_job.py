@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from corollary.analysis import ModuleKind
 from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.universe import may_equal_others
 from corollary.engines.spark.tasks.closure_kernels import closure_pieces, component_pieces
 from corollary.engines.spark.tasks.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
 from corollary.engines.spark.tasks.task_job import RELATION
-from corollary.engines.spark.terms.ids import Ids, kinds
+from corollary.engines.spark.terms.ids import kinds
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 EDGES, OWN, OWN_ENDS = 0, 1, 2
-DOUBLES = "numbers that are different constants may be equal, and its guard compares values"
+EQUAL_CONSTANTS = "different constants may be equal, and its guard compares values"
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class ClosureJob:
         for batch in batches:
             numbers = batch.column(RELATION).to_numpy()
             ids = np.stack([batch.column("c0").to_numpy(), batch.column("c1").to_numpy()], axis=1)
-            if self.guarded and has_doubles(ids):
-                record.unfinished = DOUBLES
+            if self.guarded and may_equal_others(kinds(ids)):
+                record.unfinished = EQUAL_CONSTANTS
             codes = terms.codes(ids)
             for number in np.unique(numbers).tolist():
                 given[number].append(codes[numbers == number])
@@ -67,10 +67,6 @@ class ClosureJob:
             return closure_pieces(edges, own, universe, guarded=self.guarded, piece=PIECE)
         backwards = closure_pieces(edges[:, ::-1], own[:, ::-1], universe, guarded=self.guarded, piece=PIECE)
         return (piece[:, ::-1] for piece in backwards)
-
-
-def has_doubles(ids: Ids) -> bool:
-    return bool((kinds(ids) == Kind.DOUBLE).any())
 
 
 def _joined(pieces: list[Codes]) -> Codes:
