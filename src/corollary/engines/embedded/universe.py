@@ -40,7 +40,7 @@ class Kind(IntEnum):
 
 
 EQUAL_BY_VALUE = (Kind.DOUBLE, Kind.LITERAL, Kind.TERM)
-"""Kinds of constants that may equal others: a double an integer, a moment the same in another time zone; and NaN is not itself."""
+"""Kinds of constants that may equal others: a double an integer, a moment the same in another time zone; NaN is not itself."""
 
 
 def may_equal_others(kinds: np.ndarray[Any, Any]) -> bool:
