@@ -57,6 +57,8 @@ def _diagnostic(graph: RuleGraph, cycle: list[str]) -> Diagnostic:
     way = "aggregates over" if any("aggregates" in note for note in notes[1:2]) else "negates"
     message = f"the program is not stratified: '{head}' {way} what depends on '{head}' itself"
     hint = "break the cycle, or separate the facts by different constants in the same argument"
+    if way == "negates":
+        hint += "; well-founded semantics lets it stand (--set semantics=well-founded)"
     return Diagnostic(catalogue.NOT_STRATIFIED, message, span, hint, tuple(notes))
 
 

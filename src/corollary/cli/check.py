@@ -14,6 +14,8 @@ from rich.text import Text
 
 from corollary.analysis import Analysis, analyse_texts
 from corollary.analysis.constraints import constraint_elements, minimal_elements
+from corollary.analysis.meaning import Meaning
+from corollary.cli.options import SetOptions, SettingsFile, chosen_settings
 from corollary.cli.output import ExitCode, plural, print_diagnostics, read_sources
 from corollary.diagnostics import Diagnostic, ProgramError
 from corollary.language import print_rule
@@ -25,13 +27,16 @@ def check(
     constraints: Annotated[
         bool, typer.Option("--constraints", help="Show what facts must have in common to match in each rule.")
     ] = False,
+    settings: SettingsFile = None,
+    set_: SetOptions = None,
 ) -> None:
     """Check programs: mistakes, doubts, and a summary of predicates, rules and hyper-nodes.
 
     Exits with 0, or with 1 when there are errors.
     """
     try:
-        analysis = analyse_texts(*read_sources(files))
+        chosen = chosen_settings(settings, set_)
+        analysis = analyse_texts(*read_sources(files)).under(Meaning.of(chosen))
     except ProgramError as error:
         if not as_json:
             raise
