@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, overload
 
-import numpy as np
-
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program.aggregates import AGGREGATES, find_aggregate
 from corollary.program.arithmetic import EvaluationError
@@ -163,6 +161,8 @@ def _array(values: list[Any], vectorised: str) -> Any:
     if kinds <= {int, float, Decimal} and kinds != {int}:
         values = [float(value) for value in values]
     if vectorised == "numpy":
+        import numpy as np
+
         return np.array(values) if kinds <= {int, float, Decimal} or kinds == {bool} else np.array(values, object)
     import pyarrow as pa
 
