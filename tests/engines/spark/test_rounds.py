@@ -34,7 +34,7 @@ def test_recursion_of_every_shape(spark: SparkSession, kind: str) -> None:
     assert derived(spark, FACTS + RECURSIVE[kind], fold_every=3) == expected(FACTS + RECURSIVE[kind])
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(program=programs(EVERYTHING.but(max_facts=25)))
 def test_generated_programs(spark: SparkSession, program: Program) -> None:
     assert derived(spark, program) == expected(program)
