@@ -15,11 +15,12 @@ from rich.console import Console
 from benchmarks.experiments import UnknownName
 from benchmarks.maintenance.experiments import EXPERIMENTS
 from benchmarks.maintenance.markdown import write_section
-from benchmarks.maintenance.pictures import write_pictures
+from benchmarks.maintenance.pictures import charts
 from benchmarks.maintenance.render import as_table
 from benchmarks.maintenance.sheets import Sheet, sheets
 from benchmarks.maintenance.sizes import FULL, QUICK
 from benchmarks.maintenance.suite import Report, run, select
+from benchmarks.maintenance.svg import write_charts
 from benchmarks.table import targets_table
 from corollary.settings import STRATEGIES
 
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json is not None:
         options.json.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
     if options.svg is not None:
-        write_pictures(report.outcomes, options.svg)
+        write_charts(charts(report.outcomes), options.svg)
     if options.markdown is not None:
         write_section(report, options.markdown)
     return 1 if report.problems else 0

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from benchmarks.maintenance.published import ZODIAC
 from benchmarks.maintenance.record import Outcome, Timing
 from benchmarks.maintenance.sheets import FIGURE_9, MEGABYTE
-from benchmarks.maintenance.svg import Chart, Series, draw
-
-
-def write_pictures(outcomes: Mapping[str, Outcome], directory: Path) -> list[Path]:
-    directory.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, chart in charts(outcomes).items():
-        file = directory / f"{name}.svg"
-        file.write_text(draw(chart), encoding="utf-8")
-        written.append(file)
-    return written
+from benchmarks.maintenance.svg import Chart, Series
 
 
 def charts(outcomes: Mapping[str, Outcome]) -> dict[str, Chart]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 WIDTH, HEIGHT = 760, 440
@@ -57,6 +58,17 @@ class _Axis:
         unit = 10 ** floor(log10(rough))
         step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
         return [number * step for number in range(ceil(self._from / step), floor(self._to / step) + 1)]
+
+
+def write_charts(charts: Mapping[str, Chart], directory: Path) -> list[Path]:
+    """Draws charts into files by their names."""
+    directory.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, chart in charts.items():
+        file = directory / f"{name}.svg"
+        file.write_text(draw(chart), encoding="utf-8")
+        written.append(file)
+    return written
 
 
 def draw(chart: Chart) -> str:

@@ -16,10 +16,11 @@ from rich.console import Console
 
 from benchmarks.experiments import machine, parsed, run_in_process
 from benchmarks.maintenance.render import as_table
+from benchmarks.maintenance.svg import write_charts
 from benchmarks.table import targets_table
 from benchmarks.targets import Verdict
 from benchmarks.yield_index.experiments import EXPERIMENTS, FULL, QUICK, Sizes
-from benchmarks.yield_index.pictures import write_pictures
+from benchmarks.yield_index.pictures import charts
 from benchmarks.yield_index.record import Outcome
 from benchmarks.yield_index.sheets import sheets
 from benchmarks.yield_index.targets import verdicts
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report = run(options.chosen, QUICK if options.quick else FULL, status.update)
     print_report(report, console)
     if directory is not None:
-        write_pictures(report.outcomes, directory)
+        write_charts(charts(report.outcomes), directory)
     if options.json is not None:
         options.json.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
     return 1 if report.problems else 0

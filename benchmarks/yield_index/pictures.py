@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from benchmarks.maintenance.svg import Chart, Series, draw
+from benchmarks.maintenance.svg import Chart, Series
 from benchmarks.yield_index.published import CASES, TABLE_1
 from benchmarks.yield_index.record import Outcome
 
@@ -18,16 +17,6 @@ _FIGURES = {
     "figure-16": ("construction", "index", "Fig. 16: index accesses during construction"),
     "figure-17": ("construction", "tuples", "Fig. 17: index entries"),
 }
-
-
-def write_pictures(outcomes: Mapping[str, Outcome], directory: Path) -> list[Path]:
-    directory.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, chart in charts(outcomes).items():
-        file = directory / f"{name}.svg"
-        file.write_text(draw(chart), encoding="utf-8")
-        written.append(file)
-    return written
 
 
 def charts(outcomes: Mapping[str, Outcome]) -> dict[str, Chart]:

@@ -22,7 +22,7 @@ def rule_edges(graph: RuleGraph) -> set[str]:
     """`r1 -> r2` for a positive edge, `r1 -negative-> r2` and `r1 -aggregate-> r2` for the others."""
     return {
         f"{source} {'->' if kind.value == 'positive' else f'-{kind.value}->'} {target}"
-        for source, target, kinds in graph.rule_edges.edges(data="kinds")
+        for source, target, kinds in graph.rule_edges.edges()
         for kind in kinds
     }
 

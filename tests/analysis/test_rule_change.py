@@ -268,7 +268,7 @@ def test_a_rejected_insertion_is_one_that_cannot_be_stratified(rules: list[Rule]
     graph = RuleGraph.of(rules)
     inside = [
         (source, target)
-        for source, target, kinds in graph.rule_edges.edges(data="kinds")
+        for source, target, kinds in graph.rule_edges.edges()
         if graph.node_of[source] == graph.node_of[target] and any(kind.is_strict for kind in kinds)
     ]
     if inside:

@@ -19,14 +19,14 @@ from benchmarks.data import zodiac
 from benchmarks.experiments import UnknownName
 from benchmarks.maintenance import markdown, suite
 from benchmarks.maintenance.experiments import EXPERIMENTS, run_experiment
-from benchmarks.maintenance.pictures import charts, write_pictures
+from benchmarks.maintenance.pictures import charts
 from benchmarks.maintenance.published import MODULAR, RULE_SET_2, RULE_SET_3, ZODIAC
 from benchmarks.maintenance.record import Outcome, Timing, typical
 from benchmarks.maintenance.sheets import NO_DATA, Sheet, sheets
 from benchmarks.maintenance.sizes import FULL, TINY
 from benchmarks.maintenance.states import State, counts, divided, from_scratch, named, table, tables
 from benchmarks.maintenance.suite import Report, select
-from benchmarks.maintenance.svg import Chart, Series, draw
+from benchmarks.maintenance.svg import Chart, Series, draw, write_charts
 from benchmarks.maintenance.targets import verdicts
 from benchmarks.maintenance.trial import Move, Trial
 from benchmarks.workloads import zodiac_counts
@@ -204,7 +204,7 @@ def test_tables_are_made_of_what_was_run() -> None:
 
 
 def test_pictures_are_well_formed_and_show_every_point(tmp_path: Path) -> None:
-    written = write_pictures(all_tiny(), tmp_path / "pictures")
+    written = write_charts(charts(all_tiny()), tmp_path / "pictures")
     names = ["tc-grid", "tc-random", "figure-6", "figure-7", "figure-8", "figure-9", "figure-10-12"]
     assert [file.stem for file in written] == names
     for file, chart in zip(written, charts(all_tiny()).values(), strict=True):

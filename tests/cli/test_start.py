@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.command import COMMAND, ENVIRONMENT, corollary, write
 
-HEAVY = {"numba", "numpy", "pyarrow", "pandas", "scipy", "pyspark", "pyoxigraph"}
+HEAVY = {"numba", "numpy", "pyarrow", "networkx", "pandas", "scipy", "pyspark", "pyoxigraph"}
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ HEAVY = {"numba", "numpy", "pyarrow", "pandas", "scipy", "pyspark", "pyoxigraph"
         (["run", "empty.dl"], set()),
         (["check", "program.dl"], set()),
         (["--version"], set()),
-        (["run", "program.dl"], {"numba", "numpy", "pyarrow", "scipy"}),
+        (["run", "program.dl"], {"numba", "numpy", "pyarrow"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

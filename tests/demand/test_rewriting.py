@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from corollary import KnowledgeBase
 from corollary.language import parse_program, parse_query
 from corollary.reasoning.demand import Demanded, demanded
 
@@ -137,3 +138,17 @@ def test_what_a_closure_starts_from_may_have_to_be_derived_whole() -> None:
     found = made(rules, "e(X, _), p(X, X)")
     assert "p_external" in found.whole
     assert "p_external(count(X), X) :- e(X, Y)." in found.text()
+
+
+@pytest.mark.parametrize("query", ["q(1)", "q(X)", "s(1)", "s(X)", "t(2)", "t(X)"])
+def test_atoms_that_compute_with_what_only_later_atoms_tell(query: str) -> None:
+    """Neither a demand nor a supplementary predicate may forget a variable that has no value yet."""
+    program = """
+        e(0). e(1). f(1, 0). f(2, 1). g(X, Y) :- f(X, Y).
+        q(Z) :- e(Z), f(X + Y, _), e(X), e(Y).
+        s(Z) :- g(X + 1, Y), g(Y + 1, X), e(Z).
+        t(Z) :- g(X + 1, Y), g(Y + 1, X), g(Z, X).
+    """
+    on_demand = KnowledgeBase(program).query(query, mode="demand")
+    assert sorted(on_demand) == sorted(KnowledgeBase(program).query(query, mode="materialise"))
+    assert sorted(KnowledgeBase(program).query("t(X)", mode="demand")) == [(1,), (2,)]

@@ -37,7 +37,7 @@ def test_the_running_example_has_the_hyper_nodes_and_edges_of_figure_3a() -> Non
 
 
 def test_the_rule_dependency_graph_is_that_of_figure_2() -> None:
-    edges = graph_of(FIGURE_1).rule_edges.edges(data="kinds")
+    edges = graph_of(FIGURE_1).rule_edges.edges()
     by_kind = {(source, target, kind.value) for source, target, kinds in edges for kind in kinds}
     positive = {
         ("r1", "r2"),

@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import pytest
 
 from corollary.analysis import Analysis, Dependency
-from corollary.analysis.rule_graph import all_edges
 from corollary.pictures import draw
 from tests.pictures.programs import FIGURE_1, NASTY, NOT_STRATIFIED, PROGRAMS, RULE_SET_3, SINGLE, analysed
 
@@ -49,7 +48,7 @@ def test_every_rule_is_there_with_its_whole_text_as_a_tooltip(name: str, graph: 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_rule_graph_has_exactly_the_edges_of_the_analysis(name: str) -> None:
     analysis = analysed(PROGRAMS[name])
-    expected = [(s, t, kind.value) for s, t, kinds in all_edges(analysis.graph.rule_edges) for kind in kinds]
+    expected = [(s, t, kind.value) for s, t, kinds in analysis.graph.rule_edges.edges() for kind in kinds]
     assert edges_in(parsed(analysis, "rules")) == sorted(expected)
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import networkx as nx
-
-from corollary.analysis.rule_graph import HyperNode, RuleGraph, add_edge, connect, edges_into, edges_out_of, link
+from corollary.analysis.digraph import Digraph
+from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, connect, link
 from corollary.analysis.safety import check_rule_safety
 from corollary.analysis.stratification import check_stratification
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
@@ -45,7 +44,7 @@ def insert_rules(graph: RuleGraph, rules: Iterable[Rule], *, check: bool = True)
     if check and (mistakes := [found for rule in new.values() for found in check_rule_safety(rule)]):
         raise ProgramError(mistakes)
     rule_edges = graph.rule_edges.copy()
-    rule_edges.add_nodes_from(new)
+    rule_edges.add(new)
     old_rules, new_rules = list(graph.rules.values()), list(new.values())
     connect(rule_edges, old_rules, new_rules)
     connect(rule_edges, new_rules, old_rules)
@@ -70,19 +69,19 @@ def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
     _refuse_unknown_names(graph, gone)
     consumers = {target for name in gone for target in graph.rule_edges.successors(name)} - gone
     rule_edges, hyper_edges = graph.rule_edges.copy(), graph.hyper_edges.copy()
-    rule_edges.remove_nodes_from(gone)
+    rule_edges.remove(gone)
     changed = RuleGraph({name: rule for name, rule in graph.rules.items() if name not in gone}, rule_edges, hyper_edges)
     dropped: list[HyperNode] = []
     split: dict[HyperNode, tuple[HyperNode, ...]] = {}
     for node in graph.order({graph.node_of[name] for name in gone}):
         left = [name for name in node.rules if name not in gone]
-        hyper_edges.remove_node(node)
+        hyper_edges.remove([node])
         if not left:
             dropped.append(node)
             continue
-        pieces = nx.strongly_connected_components(rule_edges.subgraph(left))
+        pieces = rule_edges.inside(left).components()
         split[node] = tuple(changed.hyper_node_of_names(piece) for piece in pieces)
-        hyper_edges.add_nodes_from(split[node])
+        hyper_edges.add(split[node])
     pieces_left = [piece for pieces in split.values() for piece in pieces]
     link(hyper_edges, rule_edges, pieces_left)
     # An edge between two untouched hyper-nodes may have lost its reason only through a deleted rule, and those are gone.
@@ -99,11 +98,11 @@ def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
 def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[HyperNode, ...]]:
     """Adds one hyper-node per new rule and merges those on a cycle; maps each changed hyper-node to what went into it."""
     edges = graph.hyper_edges
-    edges.add_nodes_from(added)
+    edges.add(added)
     link(edges, graph.rule_edges, added)
     touched = set(added)
     changed: dict[HyperNode, tuple[HyperNode, ...]] = {}
-    for component in list(nx.strongly_connected_components(edges)):
+    for component in edges.components():
         if not component & touched:
             continue
         node = graph.hyper_node_of_names(name for part in component for name in part.rules)
@@ -113,22 +112,19 @@ def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[Hy
     return changed
 
 
-def _contract(edges: nx.DiGraph[HyperNode], component: set[HyperNode], node: HyperNode) -> None:
-    edges.add_node(node)
-    for source, _, kinds in edges_into(edges, component):
+def _contract(edges: Digraph[HyperNode, Dependency], component: set[HyperNode], node: HyperNode) -> None:
+    edges.add([node])
+    for source, _, kinds in edges.edges_into(component):
         if source not in component:
-            add_edge(edges, source, node, kinds)
-    for _, target, kinds in edges_out_of(edges, component):
+            edges.connect(source, node, kinds)
+    for _, target, kinds in edges.edges_out_of(component):
         if target not in component:
-            add_edge(edges, node, target, kinds)
-    edges.remove_nodes_from(component)
+            edges.connect(node, target, kinds)
+    edges.remove(component)
 
 
 def _reached(graph: RuleGraph, start: Iterable[HyperNode]) -> tuple[HyperNode, ...]:
-    reached = set(start)
-    for node in list(reached):
-        reached |= nx.descendants(graph.hyper_edges, node)
-    return graph.order(reached)
+    return graph.order(graph.hyper_edges.reached_from(start))
 
 
 def _refuse_taken_names(graph: RuleGraph, added: Sequence[Rule]) -> None:

@@ -10,14 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeVar
 
-import networkx as nx
-
+from corollary.analysis.digraph import Digraph
 from corollary.analysis.unification import may_unify, refined, restrictions
 from corollary.program import Atom, Rule, atoms_of
-
-N = TypeVar("N")
 
 
 class Dependency(Enum):
@@ -48,20 +44,18 @@ class RuleGraph:
     """`rule_edges` connects rule names, `hyper_edges` hyper-nodes; every edge has its `kinds`, a set of `Dependency`."""
 
     rules: dict[str, Rule]
-    rule_edges: nx.DiGraph[str]
-    hyper_edges: nx.DiGraph[HyperNode]
+    rule_edges: Digraph[str, Dependency]
+    hyper_edges: Digraph[HyperNode, Dependency]
 
     @classmethod
     def of(cls, rules: Iterable[Rule]) -> RuleGraph:
         """The graph of these rules, whose names are distinct."""
         by_name = {rule.name: rule for rule in rules}
-        rule_edges: nx.DiGraph[str] = nx.DiGraph()
-        rule_edges.add_nodes_from(by_name)
+        rule_edges: Digraph[str, Dependency] = Digraph(by_name)
         connect(rule_edges, by_name.values(), by_name.values())
-        hyper_edges: nx.DiGraph[HyperNode] = nx.DiGraph()
+        hyper_edges: Digraph[HyperNode, Dependency] = Digraph()
         graph = cls(by_name, rule_edges, hyper_edges)
-        for component in nx.strongly_connected_components(rule_edges):
-            hyper_edges.add_node(graph.hyper_node_of_names(component))
+        hyper_edges.add(graph.hyper_node_of_names(component) for component in rule_edges.components())
         link(hyper_edges, rule_edges, hyper_edges.nodes)
         return graph
 
@@ -75,15 +69,12 @@ class RuleGraph:
     @cached_property
     def hyper_nodes(self) -> tuple[HyperNode, ...]:
         """In topological order; among those that may come next the one whose first rule stands first."""
-        return self._ordered(self.hyper_edges)
+        return tuple(self.hyper_edges.topological_order(lambda node: self.positions[node.rules[0]]))
 
     def order(self, nodes: Iterable[HyperNode]) -> tuple[HyperNode, ...]:
         """Some of the hyper-nodes in the order in which they have to be evaluated."""
         wanted = set(nodes)
         return tuple(node for node in self.hyper_nodes if node in wanted)
-
-    def _ordered(self, edges: nx.DiGraph[HyperNode]) -> tuple[HyperNode, ...]:
-        return tuple(nx.lexicographical_topological_sort(edges, key=lambda node: self.positions[node.rules[0]]))
 
     @cached_property
     def node_of(self) -> dict[str, HyperNode]:
@@ -95,7 +86,7 @@ class RuleGraph:
         index = {node: position for position, node in enumerate(self.hyper_nodes)}
         return sorted(
             (index[source], index[target])
-            for source, target, kinds in all_edges(self.hyper_edges)
+            for source, target, kinds in self.hyper_edges.edges()
             if any(kind.is_strict is strict for kind in kinds)
         )
 
@@ -107,7 +98,7 @@ class RuleGraph:
             strata[node] = max(
                 (
                     strata[source] + any(kind.is_strict for kind in kinds)
-                    for source, _, kinds in edges_into(self.hyper_edges, [node])
+                    for source, _, kinds in self.hyper_edges.edges_into([node])
                 ),
                 default=0,
             )
@@ -119,11 +110,11 @@ class RuleGraph:
     def is_undecided(self, node: HyperNode) -> bool:
         """Whether rules of the hyper-node negate, or aggregate over, what the hyper-node itself derives."""
         return self.is_recursive(node) and any(
-            kind.is_strict for _, _, kinds in all_edges(self.rule_edges.subgraph(node.rules)) for kind in kinds
+            kind.is_strict for _, _, kinds in self.rule_edges.inside(node.rules).edges() for kind in kinds
         )
 
 
-def connect(edges: nx.DiGraph[str], producers: Iterable[Rule], consumers: Iterable[Rule]) -> None:
+def connect(edges: Digraph[str, Dependency], producers: Iterable[Rule], consumers: Iterable[Rule]) -> None:
     """Adds the edges from each producer to each consumer that can use what it derives."""
     by_head: dict[str, list[Rule]] = {}
     for rule in producers:
@@ -132,7 +123,7 @@ def connect(edges: nx.DiGraph[str], producers: Iterable[Rule], consumers: Iterab
         for atom, kind in atoms_of(consumer.body, aggregated=consumer.has_head_aggregate):
             for producer in by_head.get(atom.predicate, ()):
                 if may_unify(producer.head, atom) and _may_meet(producer, consumer, atom):
-                    add_edge(edges, producer.name, consumer.name, [Dependency(kind)])
+                    edges.connect(producer.name, consumer.name, [Dependency(kind)])
 
 
 def _may_meet(producer: Rule, consumer: Rule, atom: Atom) -> bool:
@@ -143,31 +134,12 @@ def _may_meet(producer: Rule, consumer: Rule, atom: Atom) -> bool:
     return may_unify(refined(producer.head, made), refined(atom, wanted))
 
 
-def link(hyper_edges: nx.DiGraph[HyperNode], rule_edges: nx.DiGraph[str], nodes: Iterable[HyperNode]) -> None:
+def link(
+    hyper_edges: Digraph[HyperNode, Dependency], rule_edges: Digraph[str, Dependency], nodes: Iterable[HyperNode]
+) -> None:
     """Adds the edges into and out of these hyper-nodes that the rule edges imply."""
     node_of = {name: node for node in hyper_edges.nodes for name in node.rules}
     for node in list(nodes):
-        for source, target, kinds in [*edges_into(rule_edges, node.rules), *edges_out_of(rule_edges, node.rules)]:
+        for source, target, kinds in [*rule_edges.edges_into(node.rules), *rule_edges.edges_out_of(node.rules)]:
             if source in node_of and target in node_of and node_of[source] != node_of[target]:
-                add_edge(hyper_edges, node_of[source], node_of[target], kinds)
-
-
-# networkx does not know the type of an edge's data; these three do.
-def all_edges(edges: nx.DiGraph[N]) -> list[tuple[N, N, frozenset[Dependency]]]:
-    found: Any = edges.edges(data="kinds")
-    return list(found)
-
-
-def edges_into(edges: nx.DiGraph[N], nodes: Iterable[N]) -> list[tuple[N, N, frozenset[Dependency]]]:
-    found: Any = edges.in_edges(nodes, data="kinds")
-    return list(found)
-
-
-def edges_out_of(edges: nx.DiGraph[N], nodes: Iterable[N]) -> list[tuple[N, N, frozenset[Dependency]]]:
-    found: Any = edges.out_edges(nodes, data="kinds")
-    return list(found)
-
-
-def add_edge(edges: nx.DiGraph[N], source: N, target: N, kinds: Iterable[Dependency]) -> None:
-    known = edges.get_edge_data(source, target, {}).get("kinds", frozenset())
-    edges.add_edge(source, target, kinds=known | frozenset(kinds))
+                hyper_edges.connect(node_of[source], node_of[target], kinds)

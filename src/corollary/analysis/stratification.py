@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import networkx as nx
-
-from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, all_edges
+from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph
 from corollary.analysis.unification import may_unify
 from corollary.diagnostics import Diagnostic, Span, catalogue
 from corollary.language import print_element, print_rule
@@ -33,14 +31,14 @@ def check_stratification(graph: RuleGraph) -> Iterator[Diagnostic]:
 
 def _shortest_strict_cycle(graph: RuleGraph, node: HyperNode) -> list[str]:
     """Rule names r1 … rn where each uses what the next derives, the first of them strictly; empty when there is none."""
-    inside = graph.rule_edges.subgraph(node.rules)
+    inside = graph.rule_edges.inside(node.rules)
     strict = [
         (source, target)
-        for source, target, kinds in sorted(all_edges(inside), key=lambda e: (graph.positions[e[1]], e[0]))
+        for source, target, kinds in sorted(inside.edges(), key=lambda e: (graph.positions[e[1]], e[0]))
         if any(kind.is_strict for kind in kinds)
     ]
     # An edge goes from the rule that derives to the rule that uses; the cycle is told from user to deriver.
-    cycles = [list(reversed(nx.shortest_path(inside, target, source))) for source, target in strict]
+    cycles = [list(reversed(inside.shortest_path(target, source))) for source, target in strict]
     return min(([cycle[-1], *cycle[:-1]] for cycle in cycles), key=len, default=[])
 
 

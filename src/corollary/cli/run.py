@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,6 +37,7 @@ from corollary.cli.output import print_diagnostics, read_sources, terminal, term
 from corollary.cli.publish import OutFormat, publish
 from corollary.cli.statistics import Stopwatch, print_counts, print_stages, write_statistics
 from corollary.knowledge_base import KnowledgeBase
+from corollary.program import Query
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.report import RunReport
@@ -125,21 +127,10 @@ def run(
     with watch.step("derive"):
         report = derive(kb) if not on_demand else None
     with watch.step("publish"):
-        for one in queries:
-            if form is OutFormat.JSON:
-                print_json_answers(kb, one)
-            else:
-                print_answers(kb, one)
-                terminal().print()
+        _print_all(kb, queries, form)
         for path in publish(kb, out, form, header=header):
             terminal_for_errors().print(f"wrote {path}", markup=False, style="dim")
-    if explain is Explanation.SQL:
-        terminal().print(kb.sql() + "\n", markup=False)
-    elif explain is Explanation.DEMAND:
-        for one in queries:
-            terminal().print(kb.demanded(one).text(kb.program.prefixes), markup=False, soft_wrap=True)
-    elif explain is not None and report is not None:
-        terminal().print(report.explain(kb.analysis.graph.rules, kb.program.prefixes) + "\n", markup=False)
+    _print_explanation(explain, kb, queries, report)
     if form is not OutFormat.JSON and not on_demand:
         print_counts(kb, watch.seconds["derive"])
         if engine is EngineName.SPARK:
@@ -147,6 +138,27 @@ def run(
     if stats is not None:
         write_statistics(stats, kb, report, watch, engine.value)
     kb.close()
+
+
+def _print_all(kb: KnowledgeBase, queries: Sequence[Query], form: OutFormat | None) -> None:
+    for query in queries:
+        if form is OutFormat.JSON:
+            print_json_answers(kb, query)
+        else:
+            print_answers(kb, query)
+            terminal().print()
+
+
+def _print_explanation(
+    wanted: Explanation | None, kb: KnowledgeBase, queries: Sequence[Query], report: RunReport | None
+) -> None:
+    if wanted is Explanation.SQL:
+        terminal().print(kb.sql() + "\n", markup=False)
+    elif wanted is Explanation.DEMAND:
+        for query in queries:
+            terminal().print(kb.demanded(query).text(kb.program.prefixes), markup=False, soft_wrap=True)
+    elif wanted is not None and report is not None:
+        terminal().print(report.explain(kb.analysis.graph.rules, kb.program.prefixes) + "\n", markup=False)
 
 
 def derive(kb: KnowledgeBase) -> RunReport | None:

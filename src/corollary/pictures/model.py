@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from corollary.analysis import Analysis, Dependency, HyperNode, RuleGraph
-from corollary.analysis.rule_graph import edges_out_of
 from corollary.language import Printer
 from corollary.program import Rule
 
@@ -168,7 +167,7 @@ def _hyper_edges(graph: RuleGraph) -> Iterator[Edge]:
 
 def _rule_edges(graph: RuleGraph, names: Iterable[str]) -> Iterator[tuple[str, str, Dependency]]:
     """The edges out of these rules, one for each kind."""
-    for source, target, kinds in edges_out_of(graph.rule_edges, names):
+    for source, target, kinds in graph.rule_edges.edges_out_of(names):
         for kind in kinds:
             yield source, target, kind
 

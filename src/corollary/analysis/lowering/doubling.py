@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import networkx as nx
-
 from corollary.analysis.lowering.bodies import variables, with_atoms
 from corollary.analysis.lowering.negations import with_known_negations
 from corollary.analysis.rule_graph import RuleGraph
@@ -54,7 +52,7 @@ def _split(rule: Rule, doubtful: set[str]) -> tuple[Rule, ...]:
 def _doubtful(graph: RuleGraph) -> set[str]:
     """The rules of hyper-nodes with a negation inside, and all that depend on one of them."""
     start = [name for node in graph.hyper_nodes if graph.is_undecided(node) for name in node.rules]
-    return {*start, *(one for name in start for one in nx.descendants(graph.rule_edges, name))}
+    return graph.rule_edges.reached_from(start)
 
 
 def _undecided_heads(graph: RuleGraph) -> list[str]:

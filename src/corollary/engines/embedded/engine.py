@@ -26,7 +26,6 @@ from corollary.engines.embedded.report import NodeReport, RunReport
 from corollary.engines.embedded.runner import Work
 from corollary.engines.embedded.threads import CORES
 from corollary.engines.embedded.universe import Universe
-from corollary.engines.embedded.yield_index.strategy import with_index
 from corollary.planning import normalise, normalise_query
 from corollary.planning.optimisers import optimised_rules
 from corollary.planning.steps import RuleStep, Step, is_auxiliary
@@ -57,7 +56,12 @@ class EmbeddedEngine:
         self._explicit = Store()
         self._visible: Store | None = None
         self._maintainer: Maintainer | None = None
-        self._strategy = with_index(strategy_of(strategy), index, discards_errors=discards_errors)
+        self._strategy = strategy_of(strategy)
+        if updates:
+            # Where nothing changes there is nothing to yield, and its kernels need not be loaded.
+            from corollary.engines.embedded.yield_index.strategy import with_index
+
+            self._strategy = with_index(self._strategy, index, discards_errors=discards_errors)
         keeps_closures = self._strategy.follows_closures and "closures" not in without
         self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
         self._is_restored = False

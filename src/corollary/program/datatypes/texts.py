@@ -13,16 +13,17 @@ _NAME = rf"{_START}\-.0-9\u00B7\u0300-\u036F\u203F\u2040"
 _NC_START, _NC_NAME = _START.removeprefix(":"), _NAME.replace(":", "", 1)
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _NC = rf"[{_NC_START}][{_NC_NAME}]*"
-_WORDS: dict[str, re.Pattern[str]] = {
-    "language": LANGUAGE,
-    "Name": re.compile(rf"[{_START}][{_NAME}]*"),
-    "NMTOKEN": re.compile(rf"[{_NAME}]+"),
-    "NCName": re.compile(_NC),
-    "ID": re.compile(_NC),
-    "IDREF": re.compile(_NC),
-    "ENTITY": re.compile(_NC),
+# As texts: few programs need them, and each takes milliseconds to compile (once, when it is first used).
+_WORDS: dict[str, str] = {
+    "language": LANGUAGE.pattern,
+    "Name": rf"[{_START}][{_NAME}]*",
+    "NMTOKEN": rf"[{_NAME}]+",
+    "NCName": _NC,
+    "ID": _NC,
+    "IDREF": _NC,
+    "ENTITY": _NC,
 }
-_QNAME = re.compile(rf"(?:{_NC}:)?{_NC}")
+_QNAME = rf"(?:{_NC}:)?{_NC}"
 _SPACE = re.compile(r"[ \t\n\r]+")
 _BREAKS = re.compile(r"[\t\n\r]")
 _BASE64 = re.compile(r"(?:(?:[A-Za-z0-9+/] ?){4})*(?:(?:[A-Za-z0-9+/] ?){2}= ?=|(?:[A-Za-z0-9+/] ?){3}=)?")
@@ -44,7 +45,7 @@ def parse_string(lexical: str, name: str) -> str | None:
     if name == "normalizedString":
         return _BREAKS.sub(" ", lexical)
     text = collapsed(lexical)
-    return text if name == "token" or _WORDS[name].fullmatch(text) else None
+    return text if name == "token" or re.fullmatch(_WORDS[name], text) else None
 
 
 def is_string_of(text: str, name: str) -> bool:
@@ -61,7 +62,7 @@ def parse_text(lexical: str, name: str) -> str | None:
         return text.upper() if re.fullmatch(r"(?:[0-9A-Fa-f]{2})*", text) else None
     if name == "base64Binary":
         return _base64(text)
-    return text if _QNAME.fullmatch(text) else None
+    return text if re.fullmatch(_QNAME, text) else None
 
 
 def bytes_of(canonical: str, name: str) -> bytes:

@@ -35,7 +35,7 @@ from corollary.program import (
     variables_of,
 )
 from corollary.reasoning.demand.patterns import FREE, KNOWN, UNTOLD, shown_terms
-from corollary.reasoning.demand.sideways import known_terms, next_atom
+from corollary.reasoning.demand.sideways import known_terms, next_atom, unlimited
 
 _LARGE = 2  # atoms that are worth a supplementary predicate
 
@@ -80,6 +80,7 @@ class DemandedBody:
         self._bound: dict[str, None] = {}
         self._given: set[str] = set()
         self._assigned: dict[str, Term] = {}
+        self._made = 0
 
     def rewrite(
         self, elements: Sequence[BodyElement], outside: Sequence[Term], asked: tuple[str, Sequence[Term]] | None
@@ -101,7 +102,7 @@ class DemandedBody:
             late += self._guard(*asked, by_atoms)
         while atoms:
             self._place(tests)
-            atom = atoms.pop(next_atom(atoms, self._bound, self._demands.is_demanded))
+            atom = self._computable(atoms.pop(next_atom(atoms, self._bound, self._demands.is_demanded)), tests)
             self._go_on(atom, [*atoms, *tests, *late, *negated])
         self._place(tests)
         return self._with_negations([*tests, *late], negated, limited_variables(elements))
@@ -118,7 +119,7 @@ class DemandedBody:
             elif isinstance(term, Constant) or (isinstance(term, Variable) and term.name in by_atoms):
                 arguments.append(term)
             else:
-                variable = Variable(f"Asked{len(computed) + 1}{self._marks}")
+                variable = self._new_variable()
                 arguments.append(variable)
                 computed.append(Assignment(term, variable))
         guard = Atom(predicate, tuple(arguments))
@@ -127,9 +128,13 @@ class DemandedBody:
         self._bound.update(dict.fromkeys(variable.name for variable in element_variables(guard)))
         return computed
 
+    def _new_variable(self) -> Variable:
+        """One that the rule does not have."""
+        self._made += 1
+        return Variable(f"Asked{self._made}{self._marks}")
+
     @property
     def _marks(self) -> str:
-        """What makes a name that no variable of the rule has."""
         terms = (*self._rule.head.arguments, *(term for element in self._rule.body for term in all_terms_of(element)))
         longest = max((len(variable.name) for term in terms for variable in variables_of(term)), default=0)
         return "_" * max(0, longest - len("Asked"))
@@ -146,6 +151,16 @@ class DemandedBody:
             if self._size >= _LARGE or self._narrows([atom, *later]):
                 self._summarise([], [atom, *later])
             self._take(self._ask(atom, self._bound.keys(), negated=False))
+
+    def _computable(self, atom: Atom, tests: list[BodyElement]) -> Atom:
+        """The atom without expressions over variables that only later atoms bind; they become tests."""
+        missing = unlimited(atom, self._bound)
+        arguments = list(atom.arguments)
+        for place, term in enumerate(arguments):
+            if any(variable.name in missing for variable in variables_of(term)):
+                arguments[place] = variable = self._new_variable()
+                tests.append(Assignment(term, variable))
+        return replace(atom, arguments=tuple(arguments))
 
     def _take(self, atom: Atom) -> None:
         self._segment.append(atom)

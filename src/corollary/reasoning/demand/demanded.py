@@ -16,10 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import networkx as nx
-
 from corollary.analysis import Dependency, RuleGraph
-from corollary.analysis.rule_graph import all_edges
+from corollary.analysis.digraph import Digraph
 from corollary.language import print_rule
 from corollary.planning.optimisers import optimised_rule
 from corollary.program import Aggregation, Atom, BodyElement, Negation, Query, Rule, Term, Variable, Wildcard, atoms_of
@@ -109,7 +107,7 @@ class _NeedsAll(Exception):
 
 def _on_strict_cycles(graph: RuleGraph) -> Iterator[str]:
     """Predicates that would have to be finished before they are asked: what is negated, and heads that aggregate."""
-    for source, target, kinds in all_edges(graph.rule_edges):
+    for source, target, kinds in graph.rule_edges.edges():
         if graph.node_of[source] == graph.node_of[target]:
             if Dependency.NEGATIVE in kinds:
                 yield graph.rules[source].head.predicate
@@ -149,18 +147,18 @@ class _Source:
         return closures_of(RuleGraph.of(rule for rules in self.rules.values() for rule in rules))
 
     @cached_property
-    def _uses(self) -> nx.DiGraph[str]:
+    def _uses(self) -> Digraph[str, None]:
         """From each predicate to those that its rules use."""
-        uses: nx.DiGraph[str] = nx.DiGraph()
+        uses: Digraph[str, None] = Digraph(self.rules)
         for predicate, rules in self.rules.items():
-            uses.add_node(predicate)
-            uses.add_edges_from((predicate, atom.predicate) for rule in rules for atom, _ in atoms_of(rule.body))
+            for atom in (atom for rule in rules for atom, _ in atoms_of(rule.body)):
+                uses.connect(predicate, atom.predicate)
         return uses
 
     @cached_property
     def _groups(self) -> dict[str, int]:
         """Predicates that depend on each other have the same number."""
-        return {name: k for k, group in enumerate(nx.strongly_connected_components(self._uses)) for name in group}
+        return {name: k for k, group in enumerate(self._uses.components()) for name in group}
 
     @cached_property
     def aggregating(self) -> set[str]:
@@ -179,7 +177,7 @@ class _Source:
         """The predicate and all derived ones that its facts depend on."""
         if predicate not in self._uses:
             return {predicate}
-        needed = nx.descendants(self._uses, predicate) - self.outside.keys()
+        needed = self._uses.reached_from([predicate]) - self.outside.keys()
         return {predicate, *(name for name in needed if name in self.rules)}
 
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 
-from corollary.program import Atom, Constant, Term, Variable, Wildcard, subterms, variables_of
+from corollary.analysis import limited_variables
+from corollary.program import Atom, Constant, Term, Variable, Wildcard, element_variables, subterms, variables_of
 
 
 def next_atom(waiting: Sequence[Atom], bound: Collection[str], is_demanded: Callable[[Atom], bool]) -> int:
-    """The place of the atom that goes on: one that knows some of its arguments, and facts before what has to be derived."""
+    """The place of the atom that goes on: one that knows some of its arguments, and facts before what has to be derived.
 
-    def order(place: int) -> tuple[bool, bool, float, int]:
+    Those that compute with variables that have no value yet come last.
+    """
+
+    def order(place: int) -> tuple[bool, bool, bool, float, int]:
         atom = waiting[place]
         known = sum(is_bound(argument, bound) for argument in atom.arguments)
-        return not known, is_demanded(atom), -known / max(1, atom.arity), place
+        return bool(unlimited(atom, bound)), not known, is_demanded(atom), -known / max(1, atom.arity), place
 
     return min(range(len(waiting)), key=order)
+
+
+def unlimited(atom: Atom, bound: Collection[str]) -> set[str]:
+    """The variables of an atom that neither have a value nor get one by its facts: those inside of expressions."""
+    return {variable.name for variable in element_variables(atom)} - set(bound) - limited_variables([atom])
 
 
 def is_bound(term: Term, bound: Collection[str]) -> bool:
