@@ -57,7 +57,7 @@ def test_the_hyper_node_graph_has_exactly_the_edges_of_the_analysis(name: str) -
     graph = analysed(PROGRAMS[name]).graph
     found = edges_in(parsed(analysed(PROGRAMS[name]), "hyper-nodes"))
     if max(len(node.rules) for node in graph.hyper_nodes) <= 6:  # larger ones are abbreviated
-        expected = [(str(s), str(t), kind.value) for s, t, kinds in all_edges(graph.hyper_edges) for kind in kinds]
+        expected = [(str(s), str(t), kind.value) for s, t, kinds in graph.hyper_edges.edges() for kind in kinds]
         assert found == sorted(expected)
 
 
