@@ -28,6 +28,20 @@ from tests.builtins.values import POOL
         ("Y = starts_with(X, a)", "Y = pred:starts-with(X, a)"),
         ("<http://www.w3.org/2007/rif-builtin-predicate#is-list>(X)", "pred:is-list(X)"),
         ("xs:integer(X, Y)", "xsd:integer(X) = Y"),
+        ("ADD(X, 1, _)", "HAS_VALUE(X + 1)"),
+        ("not pred:contains(X, Y, _)", "not HAS_VALUE(pred:contains(X, Y))"),
+        ("<(X, Y)", "X < Y"),
+        ("<=(X,Y)", "X <= Y"),
+        ("not =(X, f(Y))", "not X = f(Y)"),
+        ("!=(X, Y)", "X != Y"),
+        ("≥ (X, Y)", "X >= Y"),
+        ("+(X, Y, Z)", "X + Y = Z"),
+        ("-(X, Y, Z)", "X - Y = Z"),
+        ("*(X, 2, _)", "HAS_VALUE(X * 2)"),
+        ("/(X, Y, Z)", "X / Y = Z"),
+        ("%(X, Y, Z)", "X % Y = Z"),
+        ("Z > -(X, *(2, +(Y, 1)))", "Z > X - 2 * (Y + 1)"),
+        ("Z = -(X)", "Z = -X"),
     ],
 )
 def test_a_literal_is_printed_by_its_canonical_name(written: str, printed: str) -> None:
@@ -35,6 +49,16 @@ def test_a_literal_is_printed_by_its_canonical_name(written: str, printed: str) 
     text = print_program(program)
     assert text.strip() == f"p(X) :- q(X, Y, Z), {printed}."
     assert print_program(parse_program(text)) == text
+
+
+def test_an_equality_of_a_head_may_have_its_sign_in_front() -> None:
+    assert print_program(parse_program("=(X, Y) :- same(X, Y).")) == "X = Y :- same(X, Y).\n"
+
+
+def test_an_underscore_as_result_says_that_there_is_one() -> None:
+    kb = KnowledgeBase("n(1). n(0). n(a). p(X) :- n(X), ADD(X, 1, _). q(X) :- n(X), not DIVIDE(1, X, _).")
+    assert set(kb.facts("p")) == {(1,), (0,)}
+    assert set(kb.facts("q")) == {(0,), ("a",)}
 
 
 def test_a_predicate_that_nothing_defines_may_be_meant_as_a_built_in() -> None:
@@ -49,7 +73,16 @@ def test_small_letters_are_predicates() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["p(X) :- q(X), ADD(X, 1).", "p(X) :- q(X), LESS(X).", "p(X) :- q(X), pred:is-list(X, 1, 2)."]
+    "text",
+    [
+        "p(X) :- q(X), ADD(X, 1).",
+        "p(X) :- q(X), LESS(X).",
+        "p(X) :- q(X), pred:is-list(X, 1, 2).",
+        "p(X) :- q(X), <(X).",
+        "p(X) :- q(X), =(X, 1, 2).",
+        "p(X) :- q(X), 3 = *(X).",
+        "p(X) :- q(X), -(X, 1, 2, 3).",
+    ],
 )
 def test_the_wrong_number_of_arguments_is_an_error(text: str) -> None:
     with pytest.raises(ProgramError, match="E207"):

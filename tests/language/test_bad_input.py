@@ -15,15 +15,15 @@ from corollary.reference import evaluate
 
 MANY = 10_000
 LARGE = 10_000_000
-SECONDS = 15
+SECONDS = 30  # of the processor: what takes quadratic time takes hours
 
 
 def codes(text: str) -> list[str]:
     """The codes of everything that a check finds, which must be showable and quick."""
-    start = time.perf_counter()
+    start = time.process_time()
     found = analyse_texts(Source(text, "a.dl")).diagnostics
     assert len(render_all(found)) < 100_000
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     return [diagnostic.code for diagnostic in found]
 
 

@@ -12,8 +12,9 @@ from corollary import KnowledgeBase
 from corollary.engines.spark.context import SparkSettings
 from corollary.language import print_value
 from tests.engines.embedded.scenarios import expected
+from tests.engines.spark.followed_scripts import visible
 from tests.engines.spark.many_programs import name_in, together
-from tests.engines.spark.test_spark_maintenance_generated import generated, visible
+from tests.engines.spark.test_spark_maintenance_generated import generated
 from tests.generator import EVERYTHING, Change, apply_change
 from tests.services.spark_session import shared_session
 

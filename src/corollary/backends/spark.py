@@ -91,7 +91,7 @@ class SparkBackend:
             spark = self._session or start_session(overrides=self._overrides)
         self._start_seconds = time.monotonic() - started
         workspace = Workspace(spark, settings.workspace)
-        universe = SparkUniverse(spark, workspace, settings.hash_bits)
+        universe = SparkUniverse(spark, workspace, settings.hash_bits, settings.driver_facts // 4)
         universe.collisions = replace(universe.collisions, deepest=self.settings.limits.depth)
         return Context(spark, workspace, universe, settings)
 

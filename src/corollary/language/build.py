@@ -46,6 +46,7 @@ from corollary.program import (
 )
 from corollary.program.arithmetic import ARITHMETIC_OPERATORS, COMPARISON_OPERATORS, is_number
 from corollary.program.builtins import find_condition
+from corollary.program.builtins.names import HAS_VALUE
 
 FORMS = {
     "comp": "COMP(X, >=, 3)",
@@ -93,7 +94,7 @@ def _head(node: Node) -> Atom:
         raise Mistake(catalogue.BAD_HEAD, "a head cannot be negated", node.span, hint)
     if node.kind == "comparison" and node.token.value == "=":
         return Atom(EQUALITY, _terms(node.children), node.span)
-    if node.kind in ("comparison", "aggregation", "alias", "operator", "distinct"):
+    if node.kind in ("comparison", "operation", "sign_call", "aggregation", "alias", "operator", "distinct"):
         what = "a comparison" if node.kind == "comparison" else "this"
         raise Mistake(catalogue.BAD_HEAD, f"{what} cannot stand in a head", node.span, "a head is an atom: p(X, Y)")
     if node.kind == "call" and not _is_typed_term(node):
@@ -127,6 +128,11 @@ def body_element(node: Node) -> BodyElement:
         case "comparison":
             left, right = (term(child) for child in node.children)
             return Comparison(str(node.token.value), left, right, node.span)
+        case "operation":
+            operation, result = node.children
+            return _with_result(term(operation), term(result), node.span)
+        case "sign_call":
+            raise _wrong_sign(node)
         case "aggregation":
             return _aggregation(node)
         case "call":
@@ -239,6 +245,8 @@ def term(node: Node) -> Term:
             return _minus(node)
         case "call":
             return _call_in_term(node)
+        case "sign_call":
+            raise _wrong_sign(node)
         case "list":
             return ListTerm(_terms(node.children), None, node.span)
         case "list_with_tail":
@@ -247,7 +255,12 @@ def term(node: Node) -> Term:
             message = "only an argument of an atom can be marked as a location"
             raise Mistake(catalogue.MISPLACED_LOCATION, message, node.span, "for example link(@X, Y)")
         case _:
-            what = {"comparison": "a comparison", "negated": "a negation", "operator": "an operator"}
+            what = {
+                "comparison": "a comparison",
+                "operation": "a built-in with its result",
+                "negated": "a negation",
+                "operator": "an operator",
+            }
             message = f"{what.get(node.kind, 'this')} cannot stand here: a term is needed"
             raise Mistake(catalogue.NOT_AN_ATOM, message, node.span)
 
@@ -305,7 +318,21 @@ def _condition(node: Node, function: Function) -> Comparison:
         more = "" if function.result == "boolean" else " and its result"
         message = f"'{node.token.value}' takes {function.parameters.counts}{more}, not {len(arguments)}"
         raise Mistake(catalogue.UNKNOWN_FUNCTION, message, node.span)
-    return Comparison("=", _application(function, arguments[:-1], node.span), arguments[-1], node.span)
+    return _with_result(_application(function, arguments[:-1], node.span), arguments[-1], node.span)
+
+
+def _with_result(expression: Term, result: Term, span: Span) -> Comparison:
+    """`ADD(X, Y, Z)`: the expression has this value; with `_`, it has some value."""
+    if isinstance(result, Wildcard):
+        return Comparison("=", FunctionTerm(HAS_VALUE, (expression,), span), Constant(True, span), span)
+    return Comparison("=", expression, result, span)
+
+
+def _wrong_sign(node: Node) -> Mistake:
+    sign, count = node.token.span.text, len(node.children)
+    takes = "2 arguments" if node.token.type == "COMPARE" else "2 arguments, or 2 and its result"
+    hint = f"write {sign}(X, Y)" if node.token.type == "COMPARE" else f"write {sign}(X, Y, Z) for X {sign} Y = Z"
+    return Mistake(catalogue.UNKNOWN_FUNCTION, f"'{sign}' takes {takes}, not {count}", node.span, hint)
 
 
 def _typed_term(name: str, arguments: tuple[Term, ...], span: Span) -> Value:

@@ -47,7 +47,7 @@ _LANGUAGE = re.compile(LANGUAGE)
 _DIRECTIVE = re.compile(r"@(\w*)")
 _OPEN = re.compile(r"\s*\(")
 _ENDS_ARGUMENT = re.compile(r"\s*(?:[,).]|:-|<-|$)")
-_COMPARATOR_ARGUMENT = re.compile(r"(<=|<>|<)(?=\s*,)")
+_COMPARATOR_ARGUMENT = re.compile(r"(<=|<>|<)(?=\s*,)|(<=|<)(?=\()")
 
 _SIGNS: dict[str, tuple[str, str]] = {
     **{sign: ("COMPARE", sign) for sign in ("<=", ">=", "!=", "=", "<", ">")},
@@ -184,7 +184,7 @@ class Lexer:
         if first != "." and self._is_complete_prefix():
             return self._missing_stop()
         if self._expects_operand():
-            if first == "%":
+            if first == "%" and not text.startswith("%(", at):
                 self._misplaced_comment()
                 return None
             if not self._tokens:

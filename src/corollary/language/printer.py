@@ -51,9 +51,8 @@ _SYMBOL = re.compile(r"[a-z][A-Za-z0-9_]*")
 _NAME = re.compile(r"[^\W\d_]\w*")
 _LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-# `<,` and `<=,` are comparators, as in COMP(X, <, Y).
-_COMPARATOR = re.compile(r"^(=?),")
-_ESCAPED_COMMA = r"\1\\u002C"
+# `<,` and `<=(` are comparators, as in COMP(X, <, Y) and <=(X, Y).
+_COMPARATOR = re.compile(r"^(=?)([,(])")
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "div": 2, "%": 2}
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
@@ -257,8 +256,11 @@ class Printer:
 
 
 def _bracketed(iri: str) -> str:
-    escaped = _NOT_IN_IRI.sub(lambda match: f"\\u{ord(match.group()):04X}", iri)
-    return f"<{_COMPARATOR.sub(_ESCAPED_COMMA, escaped)}>"
+    def escaped(character: str) -> str:
+        return f"\\u{ord(character):04X}"
+
+    text = _NOT_IN_IRI.sub(lambda match: escaped(match.group()), iri)
+    return "<" + _COMPARATOR.sub(lambda match: match[1] + escaped(match[2]), text) + ">"
 
 
 def _quoted(text: str) -> str:

@@ -126,6 +126,22 @@ class _Trees(Transformer[Any, Any]):
     def operator(self, parts: list[Token]) -> Node:
         return self._leaf("operator", parts)
 
+    def sign_call(self, parts: list[Any]) -> Node:
+        """A sign before its arguments: `<(X, Y)` is `X < Y`, and `+(X, Y, Z)` says that Z is the sum."""
+        sign, _, items, closing = parts
+        span = _span(sign, closing)
+        kind = "comparison" if sign.type == "COMPARE" else "arithmetic"
+        if len(items) == 2:
+            return Node(kind, span, sign, items)
+        if len(items) == 3 and kind == "arithmetic":
+            operation = Node(kind, span, sign, items[:2])
+            return Node("operation", span, sign, [operation, items[2]])
+        return Node("sign_call", span, sign, items)
+
+    def minus_call(self, parts: list[Any]) -> Node:
+        sign, opening, items, _, last, closing = parts
+        return self.sign_call([sign, opening, [*items, last], closing])
+
     def distinct(self, parts: list[Any]) -> Node:
         return Node("distinct", _span(parts[0], parts[1]), parts[0], [parts[1]])
 

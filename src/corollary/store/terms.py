@@ -75,9 +75,12 @@ class StoredTerms:
         self._follow()
         ids = terms.column("id").to_numpy()
         canonical, datatype = (terms.column(name).combine_chunks() for name in ("canonical", "datatype"))
+        before = self._known
         codes = codes_of_forms(self.universe, canonical, datatype)
         self._register(codes, ids)
         self._stored[codes] = True
+        # The parts of terms are constants, too.
+        self._give_ids(np.setdiff1d(np.arange(before, self.universe.size, dtype=np.uint32), codes))
 
     def codes(self, ids: Ids) -> Codes:
         """The codes of a column of ids; raises `KeyError` for one that nobody explained."""
@@ -103,7 +106,9 @@ class StoredTerms:
 
     def _follow(self) -> None:
         """Gives ids to the codes that were made since the last time; no two constants get the same."""
-        codes = np.arange(self._known, self.universe.size, dtype=np.uint32)
+        self._give_ids(np.arange(self._known, self.universe.size, dtype=np.uint32))
+
+    def _give_ids(self, codes: Codes) -> None:
         if not len(codes):
             return
         ids = ids_of_universe(self.universe, codes, self.collisions)

@@ -52,6 +52,14 @@ def test_pairs_in_bitmaps_give_the_facts_of_the_oracle(program: Program) -> None
 
 
 @settings(max_examples=100)
+@given(programs(EVERYTHING))
+def test_comparing_columns_gives_the_facts_of_the_oracle(program: Program) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("corollary.engines.embedded.ordering._FEW", -1)
+        assert visible(program, frozenset()) == expected(program)
+
+
+@settings(max_examples=100)
 @given(programs(POSITIVE))
 def test_recursive_programs_give_the_facts_of_the_oracle(program: Program) -> None:
     assert visible(program, frozenset()) == expected(program)

@@ -10,9 +10,24 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corollary.engines.embedded.expressions import compute_column
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.universe import Universe
-from corollary.program import Constant, EvaluationError, Iri, Literal, Structure, Value, canonical, compare, identity
+from corollary.planning import Compute
+from corollary.program import (
+    Constant,
+    EvaluationError,
+    FunctionTerm,
+    Iri,
+    ListTerm,
+    Literal,
+    Structure,
+    Value,
+    Variable,
+    canonical,
+    compare,
+    identity,
+)
 
 decimals = st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**6), max_value=10**6)
 simple = st.one_of(
@@ -38,7 +53,40 @@ def test_codes_are_the_identity_of_constants(constants: list[Value]) -> None:
     for code, constant in zip(codes, constants, strict=True):
         assert identity(universe.value(code)) == identity(canonical(constant))
     distinct = {Constant(constant) for constant in constants}
-    assert len(set(codes)) == len(distinct) == universe.size
+    assert len(set(codes)) == len(distinct)
+    parts = {Constant(part) for constant in constants for part in parts_of(constant)}
+    assert len(distinct | parts) == universe.size
+
+
+def parts_of(constant: Value) -> tuple[Value, ...]:
+    inside = constant.arguments if isinstance(constant, Structure) else constant
+    return inside if isinstance(inside, tuple) else ()
+
+
+def test_a_term_that_was_made_of_codes_is_the_term_of_its_value() -> None:
+    universe = Universe()
+    numbers = universe.encode_integers(np.arange(5))
+    column = {"X": numbers, "T": np.full(5, universe.encode((7, "b")), np.uint32)}
+    pattern = ListTerm((FunctionTerm("f", (Variable("X"),)), Variable("X")), Variable("T"))
+    codes, valid = compute_column(Compute("R", pattern), column, 5, universe)
+    assert valid.all()
+    for number, code in enumerate(codes.tolist()):
+        expected = (Structure("f", (number,)), number, 7, "b")
+        assert universe.encode(expected) == code
+        assert universe.value(code) == expected
+
+
+def test_a_deep_term_is_put_together_without_recursion() -> None:
+    universe = Universe()
+    universe.deepest = 4000
+    codes = universe.encode_integers(np.zeros(1, np.int64))
+    for _ in range(3000):
+        codes, _ = compute_column(Compute("R", FunctionTerm("s", (Variable("X"),))), {"X": codes}, 1, universe)
+    value: Value = universe.value(int(codes[0]))
+    for _ in range(3000):
+        assert isinstance(value, Structure)
+        (value,) = value.arguments
+    assert value == 0
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=200), st.lists(st.text(max_size=20), max_size=200))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +13,15 @@ from corollary.analysis import analyse
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.spark.context import Context, SparkSettings
 from corollary.engines.spark.engine import SparkEngine
-from corollary.engines.spark.relations import Frame, FrameStore, frame_of_ids
+from corollary.engines.spark.relations import COUNT, Frame, FrameStore, frame_of_ids
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import SparkUniverse, settled
 from corollary.engines.spark.workspace import Workspace
 from corollary.language import parse_program
 from corollary.program import Constant, Program, Query
 from corollary.reference import Fact
+
+Name = TypeVar("Name")
 
 
 class EngineRun:
@@ -73,12 +75,18 @@ class EngineRun:
 
 def decoded(context: Context, frames: dict[str, Frame]) -> dict[str, set[Fact]]:
     """The facts of frames as the oracle has them, all of them in one job."""
+    return {name: set(numbers) for name, numbers in decoded_numbers(context, frames).items()}
+
+
+def decoded_numbers(context: Context, frames: Mapping[Name, Frame]) -> dict[Name, dict[Fact, int]]:
+    """The same with the numbers that counted frames have beside their facts, and 1 for others."""
     if not frames:
         return {}
     width = max(max(1, frame.arity) for frame in frames.values())
     tables = [
         frame.df.selectExpr(
-            f"{number} AS n",
+            f"{number} AS frame",
+            COUNT if COUNT in frame.df.columns else f"1L AS {COUNT}",
             *(f"c{k}" if k < max(1, frame.arity) else f"CAST(NULL AS LONG) AS c{k}" for k in range(width)),
         )
         for number, frame in enumerate(frames.values())
@@ -89,15 +97,15 @@ def decoded(context: Context, frames: dict[str, Frame]) -> dict[str, set[Fact]]:
     table: pa.Table = union.toArrow()
     task = TaskUniverse(context.universe.collisions)
     task.learn(context.universe.df.toArrow())
-    found: dict[str, set[Fact]] = {}
-    numbers = table.column("n").to_numpy()
+    found: dict[Name, dict[Fact, int]] = {}
+    numbers = table.column("frame").to_numpy()
     for number, (name, frame) in enumerate(frames.items()):
         chosen = table.filter(pa.array(numbers == number))
         assert frame.rows in (None, chosen.num_rows), f"{name}: {frame.rows} rows were promised"
         rows = list(_rows(task, chosen, frame.arity))
         assert len(rows) == len(set(rows)), f"{name} has duplicates"
         if rows:
-            found[name] = set(rows)
+            found[name] = dict(zip(rows, chosen.column(COUNT).to_pylist(), strict=True))
     return found
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corollary.engines.spark.algebra.classes import Classes
+from corollary.engines.spark.algebra.classes import Classes, decided_by_ids
 from corollary.engines.spark.algebra.partition_keys import delta_key, joined_scans, partition_keys
-from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, HASHED, INTEGERS, classes_of
+from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, HASHED, INTEGERS, SMALL_INTEGERS, classes_of
 from corollary.language import parse_program
 from corollary.planning import AggregateSource, NormalRule, Version, normalise
 from corollary.planning.algebra import (
@@ -132,7 +132,13 @@ def test_partition_keys_favour_the_full_relation() -> None:
 
 @pytest.mark.parametrize(
     ("value", "classes"),
-    [(3, INTEGERS), (1.5, DOUBLES), ("a", classes_of(Constant("b"))), (2**61, classes_of(Constant(2**62)))],
+    [
+        (3, SMALL_INTEGERS),
+        (2**31, INTEGERS & ~SMALL_INTEGERS),
+        (1.5, DOUBLES),
+        ("a", classes_of(Constant("b"))),
+        (2**61, classes_of(Constant(2**62))),
+    ],
 )
 def test_classes_of_constants(value: object, classes: int) -> None:
     assert classes_of(Constant(value)) == classes  # type: ignore[arg-type]
@@ -144,7 +150,9 @@ def test_ids_decide_comparisons_where_no_double_is_in_the_way() -> None:
     def decides(text: str, *classes: int) -> bool:
         found = tree(text)
         (one,) = below(found, Filter)
-        return Classes(lambda scan: classes).decides_by_ids(one.compare, one.input)
+        known = Classes(lambda scan: classes)
+        sides = [known.of_term(side, one.input) for side in (one.compare.left, one.compare.right)]
+        return one.compare.is_simple and decided_by_ids(one.compare, *sides)
 
     assert decides("p(X) :- q(X, Y), X < Y.", INTEGERS, INTEGERS)
     assert not decides("p(X) :- q(X, Y), X < Y.", INTEGERS, INTEGERS | DOUBLES)

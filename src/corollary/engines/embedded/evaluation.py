@@ -383,6 +383,10 @@ class Evaluation:
     def order(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
         return self._ordering.arrays()
 
+    @property
+    def compares_columns(self) -> bool:
+        return self._ordering.is_costly
+
     # -- statistics --------------------------------------------------------------------------------------------------
 
     def size(self, source: Atom | AggregateSource) -> int:

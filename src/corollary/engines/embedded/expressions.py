@@ -16,6 +16,7 @@ from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.structures import structures_of
 from corollary.engines.embedded.universe import Kind, Universe
 from corollary.engines.embedded.vector_arithmetic import calculated, compared, negative
+from corollary.engines.embedded.vector_calendar import CALENDAR_KERNELS
 from corollary.engines.embedded.vector_functions import KERNELS
 from corollary.engines.embedded.vectors import (
     NotVectorisedError,
@@ -181,7 +182,7 @@ def evaluated(term: Term, column: Callable[[str], Vector], count: int) -> Vector
             left = evaluated(term.left, column, count)
             return calculated(term.operator, left, evaluated(term.right, column, count))
         case FunctionTerm():
-            kernel = KERNELS.get(term.name) or host_kernel(term.name)
+            kernel = KERNELS.get(term.name) or CALENDAR_KERNELS.get(term.name) or host_kernel(term.name)
             if kernel is None:
                 raise NotVectorisedError
             return kernel([evaluated(argument, column, count) for argument in term.arguments])

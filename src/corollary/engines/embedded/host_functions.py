@@ -66,7 +66,7 @@ def _length(vector: Vector) -> int:
 
 
 def _given(vector: Vector, host: HostFunction) -> Any:
-    if vector.kind == Kind.IRI:
+    if vector.kind in (Kind.IRI, Kind.LITERAL):
         raise NotVectorisedError
     if vector.kind in (Kind.STRING, Kind.DECIMAL):
         texts = texts_of(vector)

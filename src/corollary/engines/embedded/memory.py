@@ -26,9 +26,12 @@ def _intrinsic(function: Callable[..., Any]) -> Any:
     return intrinsic(function)
 
 
-def _loader(number_type: Any, ir_type: ir.Type) -> Any:
+def _loader(number_type: Any, ir_type: ir.Type, *, at_byte: bool = False) -> Any:
     def load(context: Any, base: Any, index: Any) -> Any:
         def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+            if at_byte:
+                place = builder.add(arguments[0], arguments[1])
+                return builder.load(builder.inttoptr(place, ir_type.as_pointer()), align=1)
             pointer = builder.inttoptr(arguments[0], ir_type.as_pointer())
             return builder.load(builder.gep(pointer, [arguments[1]]))
 
@@ -52,6 +55,7 @@ def _storer(number_type: Any, ir_type: ir.Type) -> Any:
 load_u8 = _loader(types.uint8, ir.IntType(8))
 load_u32 = _loader(types.uint32, ir.IntType(32))
 load_u64 = _loader(types.uint64, ir.IntType(64))
+load_u64_at_byte = _loader(types.uint64, ir.IntType(64), at_byte=True)
 load_f64 = _loader(types.float64, ir.DoubleType())
 store_u8 = _storer(types.uint8, ir.IntType(8))
 store_u32 = _storer(types.uint32, ir.IntType(32))

@@ -33,6 +33,7 @@ _KIND_OF = {
     Kind.IRI: IRI,
 }
 _EXACT = 1 << 53
+_FEW, _FEW_TEXTS = 1000, 20_000
 
 
 class Ordering:
@@ -49,6 +50,28 @@ class Ordering:
         self._noted = 0  # literals below this code have been looked at
         self._moments: dict[str, dict[int, Any]] = {}  # by datatype: the places of the codes
         self._singles: dict[int, float] = {}  # numbers of xsd:float
+        self._counted = self._slow = self._texts = 0
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether so many constants have to be ranked one by one that comparing columns of them is cheaper."""
+        universe, start = self._universe, self._counted
+        if universe.size > start:
+            new = np.bincount(universe.kinds[start : universe.size], minlength=len(Kind))
+            self._slow += int(new[Kind.DECIMAL] + new[Kind.LARGE_INTEGER])
+            if new[Kind.LITERAL]:
+                self._slow += int(np.count_nonzero(self._is_typed(self._literals(start))))
+            self._texts += int(new[Kind.STRING] + new[Kind.IRI]) if self._ranks_texts else 0
+            self._counted = universe.size
+        return self._slow > _FEW or self._texts > _FEW_TEXTS
+
+    def _literals(self, start: int) -> Array:
+        universe = self._universe
+        return (start + np.flatnonzero(universe.kinds[start : universe.size] == Kind.LITERAL)).astype(np.uint32)
+
+    def _is_typed(self, codes: Array) -> Array:
+        found: Array = pc.starts_with(text_column(self._universe, codes), XSD).to_numpy(zero_copy_only=False)
+        return found.astype(np.bool_)
 
     def arrays(self) -> tuple[Array, Array]:
         universe = self._universe
@@ -75,14 +98,14 @@ class Ordering:
 
     def _note_literals(self) -> bool:
         """Looks at new literals for numbers and for dates, times and durations; whether one of the latter is there."""
-        universe, start = self._universe, self._noted
-        codes = (start + np.flatnonzero(universe.kinds[start : universe.size] == Kind.LITERAL)).astype(np.uint32)
+        universe = self._universe
+        codes = self._literals(self._noted)
         self._noted = universe.size
         if not len(codes):
             return False
         found = False
-        is_typed = pc.starts_with(text_column(universe, codes), XSD).to_numpy(zero_copy_only=False).astype(np.bool_)
-        for code in codes[is_typed].tolist():  # texts in a language, of which there may be many, have no order
+        # Texts in a language, of which there may be many, have no order.
+        for code in codes[self._is_typed(codes)].tolist():
             literal = universe.value(code)
             assert isinstance(literal, Literal)
             if (place := place_of(literal)) is not None:

@@ -53,6 +53,11 @@ class Rows(Protocol):
         """Kind and rank of every constant for comparisons; None where equality is identity and nothing is ordered."""
         ...
 
+    @property
+    def compares_columns(self) -> bool:
+        """Whether ranks would cost more than comparing whole columns of values."""
+        ...
+
 
 class Pipeline:
     """Levels and tests up to the point where bindings leave the kernel. `impossible` pipelines give nothing."""

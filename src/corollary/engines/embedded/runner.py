@@ -49,17 +49,23 @@ class PreparedPlan:
         self._is_projection = _is_projection(plan)
         self._has_distinct_heads = _gives_distinct_heads(plan)
         self._constants = _with_compared_constants(plan)
+        self._compares = any(isinstance(one, Compare) and one.is_simple for one in plan.operations)
         self._first_registers = np.zeros(join.REGISTERS, np.uint32)
         for constant, register in self._constants.items():
             self._first_registers[register] = rows.universe.encode(constant.value)
         self._whole: Pipeline | None = None
         self._into = Relation(0)
         self._owner: str | None = None
+        self._compares_columns = False
+        self._is_first = False  # nothing but this run has put anything into the relation
 
     def run(self, into: Relation, owner: str | None = None) -> None:
         """Inserts every head that the plan derives into a relation; with an owner, every instance is counted as its."""
         self._into = into
         self._owner = owner
+        self._is_first = into.size == 0
+        if self._compares and self._compares_columns != self._rows.compares_columns:
+            self._compares_columns, self._whole = not self._compares_columns, None
         if self._is_projection:
             self._project()
         elif self._whole is not None:
@@ -76,7 +82,7 @@ class PreparedPlan:
             pipeline.scan(buffer, bound)
         operations = self._plan.operations
         now_bound = list(bound)
-        while position < len(operations) and not _needs_columns(operations[position]):
+        while position < len(operations) and not self._needs_columns(operations[position]):
             operation = operations[position]
             if isinstance(operation, Access):
                 pipeline.access(operation)
@@ -97,6 +103,11 @@ class PreparedPlan:
             return
         for columns in self._bindings(pipeline, tuple(now_bound)):
             self._on_columns(position, columns)
+
+    def _needs_columns(self, operation: Operation) -> bool:
+        if isinstance(operation, Compare):
+            return self._compares_columns or not operation.is_simple
+        return isinstance(operation, Compute)
 
     def _into_head(self, pipeline: Pipeline) -> None:
         into = self._into
@@ -197,7 +208,7 @@ class PreparedPlan:
     def _on_columns(self, position: int, columns: dict[int, Codes]) -> None:
         """Runs computations and comparisons on whole columns, then the rest of the plan."""
         operations, names = self._plan.operations, self._plan.registers
-        while position < len(operations) and _needs_columns(operations[position]):
+        while position < len(operations) and self._needs_columns(operations[position]):
             operation = operations[position]
             by_name = {name: columns[register] for name, register in names.items() if register in columns}
             count = len(next(iter(columns.values()))) if columns else 1
@@ -225,7 +236,10 @@ class PreparedPlan:
             heads[:, place] = columns.get(register, self._first_registers[register])
         self._work.instances += len(heads)
         self._into.widen(self._rows.universe.code_bits)
-        self._into.insert(heads, self._owner)
+        if self._is_first and self._has_distinct_heads and len(self._plan.head_registers) > 0:
+            self._into.append_distinct(heads, self._owner)
+        else:
+            self._into.insert(heads, self._owner)
 
     def _stop_on_errors(self, terms: tuple[Term, ...], columns: dict[str, Codes], count: int) -> None:
         """Raises where one of the terms has no value in some row, if that is to stop the evaluation."""
@@ -276,10 +290,6 @@ def _distinct_codes(column: Codes, universe: int) -> Codes:
     seen = np.zeros(universe, np.bool_)
     seen[column] = True
     return np.flatnonzero(seen).astype(np.uint32)[:, None]
-
-
-def _needs_columns(operation: Operation) -> bool:
-    return isinstance(operation, Compute) or (isinstance(operation, Compare) and not operation.is_simple)
 
 
 def _columns(buffer: Relation, registers: tuple[int, ...]) -> dict[int, Codes]:

@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corollary.engines.embedded.memory import address
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.term_table import encode_bytes, encode_words, gather, rehash, replace_codes
 from corollary.program import Constant, Iri, Literal, Structure, Value, canonical
 from corollary.settings import DEEPEST
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.structures import Structures
 
 _FIRST = 1024
 _PIECE = 1 << 20
@@ -62,10 +66,10 @@ class Universe:
         self.lengths = np.empty(_FIRST, np.uint32)
         self._texts = np.empty(1 << 16, np.uint8)
         self._text_size = 0
-        self._table = np.full(_FIRST * 2, 0xFFFFFFFF, np.uint32)
-        self._terms: list[Value] = []
+        self._table = np.zeros(_FIRST * 2, np.uint64)
+        self._terms: list[Value | None] = []  # None for a term whose value nobody has asked for
         self._term_codes: dict[object, int] = {}
-        self.structures: object | None = None  # what terms are made of, as far as somebody asked
+        self.structures: Structures | None = None  # what terms are made of, as far as somebody asked
         self.deepest = DEEPEST  # how deep the terms may be nested that rules make
         self.revealed = 0  # how many opaque constants have got their values; who keeps values of codes looks at it
 
@@ -73,6 +77,11 @@ class Universe:
     def texts(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The bytes of all texts, one after the other."""
         return self._texts
+
+    @property
+    def _shift(self) -> int:
+        """By how many bits the hash of a constant is longer than the number of its slot."""
+        return 33 - len(self._table).bit_length()
 
     @property
     def code_bits(self) -> int:
@@ -100,8 +109,8 @@ class Universe:
             stop = min(count, start + _PIECE)
             self._reserve(stop - start, int(offsets[stop] - offsets[start]))
             self.size, self._text_size = encode_bytes(
-                data, offsets, start, stop, int(kind), self.kinds, self.words, self.lengths, self._texts, self._text_size,
-                self._table, self.size, codes,
+                data, address(data), offsets, start, stop, int(kind), self.kinds, self.words, self.lengths, self._texts,
+                self._text_size, self._table, address(self._table), self._shift, self.size, codes,
             )  # fmt: skip
         return codes
 
@@ -111,8 +120,9 @@ class Universe:
             stop = min(len(values), start + _PIECE)
             self._reserve(stop - start, 0)
             self.size = encode_words(
-                values[start:stop], int(kind), self.kinds, self.words, self._table, self.size, codes[start:stop]
-            )
+                values[start:stop], int(kind), self.kinds, self.words, self._table, address(self._table), self._shift,
+                self.size, codes[start:stop],
+            )  # fmt: skip
         return codes
 
     def encode_values(self, values: Sequence[Value]) -> Codes:
@@ -145,7 +155,32 @@ class Universe:
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return self.encode_texts(kind, np.frombuffer(b"".join(texts) or b"\0", np.uint8), offsets)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every constant has its value, so that a term can be known by the codes of its parts."""
+        return type(self) is Universe
+
+    def add_terms(self, count: int) -> Codes:
+        """New codes for terms whose parts `structures` knows."""
+        self._reserve(count, 0)
+        codes = np.arange(self.size, self.size + count, dtype=np.uint32)
+        self.kinds[codes] = Kind.TERM
+        self.words[codes] = np.arange(len(self._terms), len(self._terms) + count)
+        self._terms += [None] * count
+        self.size += count
+        return codes
+
+    def has_value(self, code: int) -> bool:
+        return self.kinds[code] != Kind.TERM or self._terms[self.words[code]] is not None
+
+    def set_value(self, code: int, value: Value) -> None:
+        self._terms[self.words[code]] = value
+
     def _encode_term(self, value: Value) -> int:
+        if self.is_complete:
+            from corollary.engines.embedded.structures import structures_of
+
+            return structures_of(self).encode(value)
         key = Constant(value)
         code = self._term_codes.get(key)
         if code is None:
@@ -168,10 +203,12 @@ class Universe:
     def reveal(self, opaque: Codes, made: Codes) -> None:
         """The opaque constants turn out to be those that have just got the last codes, which are free again afterwards."""
         assert (np.sort(made) == np.arange(self.size - len(made), self.size)).all(), "only the last codes can move"
-        replace_codes(self.kinds, self.words, self.lengths, self._texts, self._table, made, opaque)
+        replace_codes(
+            self.kinds, self.words, self.lengths, address(self._texts), self._table, self._shift, made, opaque
+        )
         terms = self.kinds[made] == Kind.TERM
         for word, code in zip(self.words[made[terms]].tolist(), opaque[terms].tolist(), strict=True):
-            self._term_codes[Constant(self._terms[word])] = code
+            self._term_codes[Constant(self._terms[word])] = code  # type: ignore[arg-type]
         for array in (self.kinds, self.words, self.lengths):
             array[opaque] = array[made]
         self.size -= len(made)
@@ -186,9 +223,9 @@ class Universe:
             self.lengths = _grown(self.lengths, capacity)
         if self._text_size + text > len(self._texts):
             self._texts = _grown(self._texts, max(self._text_size + text, len(self._texts) * 2))
-        if wanted * 2 > len(self._table):
-            self._table = np.full(1 << (wanted * 2).bit_length(), 0xFFFFFFFF, np.uint32)
-            rehash(self.kinds, self.words, self.lengths, self._texts, self.size, self._table)
+        if wanted * 3 > len(self._table) * 2:
+            smaller, self._table = self._table, np.zeros(1 << (wanted * 3 // 2).bit_length(), np.uint64)
+            rehash(smaller, self._table, self._shift)
 
     # -- decoding ----------------------------------------------------------------------------------------------------
 
@@ -202,7 +239,8 @@ class Universe:
             case Kind.BOOLEAN:
                 return bool(word)
             case Kind.TERM:
-                return self._terms[word]
+                term = self._terms[word]
+                return self.structures.value_of(code) if term is None and self.structures is not None else term  # type: ignore[return-value]
             case Kind.OPAQUE:
                 return Structure(OPAQUE, (word,))
             case _:

@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corollary.engines.embedded.decimals import MOST_DIGITS, Digits, TooLongError, Units, greatest
+from corollary.engines.embedded.moments import Moments
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.embedded.vectors import NotVectorisedError, Vector, texts_of
+from corollary.engines.embedded.vectors import NotVectorisedError, Vector, texts_of, units_of
 from corollary.program.arithmetic import DIVISION_DIGITS
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -23,6 +25,9 @@ _HALF_DIGITS = 10 ** (DIVISION_DIGITS // 2)
 def negative(vector: Vector) -> Vector:
     if not vector.is_number:
         raise NotVectorisedError
+    if vector.kind == Kind.DECIMAL:
+        units = units_of(vector)
+        return Vector(vector.kind, Units(-units.numbers, units.scale), vector.valid)
     checked(vector.values)
     return Vector(vector.kind, -vector.values, vector.valid)
 
@@ -33,10 +38,46 @@ def calculated(operator: str, left: Vector, right: Vector) -> Vector:
         raise NotVectorisedError
     with np.errstate(all="ignore"):
         if Kind.DOUBLE in (left.kind, right.kind):
-            found = _doubles(operator, left.values.astype(np.float64), right.values.astype(np.float64))
+            found = _doubles(operator, as_doubles(left), as_doubles(right))
+        elif Kind.DECIMAL in (left.kind, right.kind):
+            found = _decimals(operator, units_of(left), units_of(right))
         else:
             found = _integers(operator, left.values, right.values)
     return found.only(left, right)
+
+
+def as_doubles(vector: Vector) -> Array:
+    """Numbers of any kind as the nearest doubles."""
+    if vector.kind != Kind.DECIMAL:
+        found: Array = vector.values.astype(np.float64)
+        return found
+    try:
+        return units_of(vector).as_doubles()
+    except TooLongError:
+        raise NotVectorisedError from None
+
+
+def aligned(left: Units, right: Units) -> tuple[Array, Array, int]:
+    """Both in the smaller of their units, with its scale."""
+    scale = max(left.scale, right.scale)
+    try:
+        return left.at_scale(scale), right.at_scale(scale), scale
+    except TooLongError:
+        raise NotVectorisedError from None
+
+
+def _decimals(operator: str, left: Units, right: Units) -> Vector:
+    if operator == "*":
+        if left.scale + right.scale > MOST_DIGITS or not _is_small(left.numbers, right.numbers, operator):
+            raise NotVectorisedError
+        return Vector(Kind.DECIMAL, Units(left.numbers * right.numbers, left.scale + right.scale))
+    here, there, scale = aligned(left, right)
+    if operator in _EXACT:
+        if not _is_small(here, there, operator):
+            raise NotVectorisedError
+        return Vector(Kind.DECIMAL, Units(_EXACT[operator](here, there), scale))
+    found = _integers(operator, here, there)  # the ratio of two numbers of units is that of the numbers
+    return Vector(Kind.DECIMAL, Units(found.values, scale), found.valid) if operator == "%" else found
 
 
 def _integers(operator: str, left: Array, right: Array) -> Vector:
@@ -68,16 +109,14 @@ def _ratio(left: Array, divisor: Array, valid: Array | None) -> Vector:
         raise NotVectorisedError
     size = np.abs(divisor)
     high, rest = np.divmod(rest * _HALF_DIGITS, size)
+    if not rest.any():
+        return Vector(Kind.DECIMAL, Digits(negative_sign, quotient, high, DIVISION_DIGITS // 2), valid)
     low, rest = np.divmod(rest * _HALF_DIGITS, size)
     fraction = high * _HALF_DIGITS + low
     fraction += (rest * 2 > size) | ((rest * 2 == size) & (fraction % 2 == 1))
     carried = fraction == _HALF_DIGITS * _HALF_DIGITS
     quotient, fraction = quotient + carried, np.where(carried, 0, fraction)
-    sign = pa.array(np.where(negative_sign & ((quotient != 0) | (fraction != 0)), "-", "")).cast(pa.large_string())
-    whole = pc.cast(pa.array(quotient), pa.large_string())
-    digits = pc.utf8_lpad(pc.cast(pa.array(fraction), pa.large_string()), DIVISION_DIGITS, "0")
-    point, nothing = (pa.scalar(text, pa.large_string()) for text in (".", ""))
-    return Vector(Kind.DECIMAL, pc.binary_join_element_wise(sign, whole, point, digits, nothing), valid)
+    return Vector(Kind.DECIMAL, Digits(negative_sign, quotient, fraction, DIVISION_DIGITS), valid)
 
 
 def _doubles(operator: str, left: Array, right: Array) -> Vector:
@@ -98,10 +137,8 @@ def _doubles(operator: str, left: Array, right: Array) -> Vector:
 
 def _is_small(left: Array, right: Array, operator: str) -> bool:
     """Whether no result can leave 64 bits, from the greatest of each side: cheaper than a look at each result."""
-    if not len(left):
-        return True
-    greatest = [max(-int(side.min()), int(side.max())) for side in (left, right)]
-    return (greatest[0] * greatest[1] if operator == "*" else greatest[0] + greatest[1]) < 1 << 62
+    here, there = greatest(left), greatest(right)
+    return (here * there if operator == "*" else here + there) < 1 << 62
 
 
 def checked(result: Array, rough: Array | None = None) -> Array:
@@ -135,10 +172,14 @@ _ARROW = {
 
 def compared(operator: str, left: Vector, right: Vector) -> Vector:
     """For which rows `left operator right` holds."""
-    if left.is_number and right.is_number:
+    if left.is_number and right.is_number and Kind.DECIMAL in (left.kind, right.kind):
+        holds = _compared_decimals(operator, left, right)
+    elif left.is_number and right.is_number:
         if left.kind != right.kind and _beyond_doubles(left, right):
             raise NotVectorisedError
         holds = _NUMPY[operator](left.values, right.values)
+    elif Kind.LITERAL in (left.kind, right.kind):
+        holds = _compared_moments(operator, left, right)
     elif left.kind == right.kind == Kind.BOOLEAN:
         holds = _NUMPY[operator](left.values, right.values)
     elif left.kind == right.kind and left.kind in (Kind.STRING, Kind.IRI):
@@ -146,11 +187,32 @@ def compared(operator: str, left: Vector, right: Vector) -> Vector:
                  for one in (left, right))  # fmt: skip
         found = _ARROW[operator](*sides)
         holds = np.full(_length(left), found.as_py()) if isinstance(found, pa.Scalar) else as_bools(found)
-    elif operator in ("=", "!=") and Kind.DECIMAL not in (left.kind, right.kind):
+    elif operator in ("=", "!="):
         holds = np.full(_length(left), operator == "!=")
     else:
         raise NotVectorisedError
     return Vector(Kind.BOOLEAN, holds).only(left, right)
+
+
+def _compared_decimals(operator: str, left: Vector, right: Vector) -> Array:
+    if Kind.DOUBLE not in (left.kind, right.kind):
+        here, there, _ = aligned(units_of(left), units_of(right))
+        return _NUMPY[operator](here, there)
+    nearest, others = as_doubles(left), as_doubles(right)
+    if (nearest == others).any():
+        raise NotVectorisedError  # the double may be next to the decimal
+    return _NUMPY[operator](nearest, others)
+
+
+def _compared_moments(operator: str, left: Vector, right: Vector) -> Array:
+    """Moments of one datatype by their places; they equal nothing else."""
+    known = [isinstance(one.values, Moments) for one in (left, right)]
+    if all(known) and left.values.name == right.values.name:
+        return _NUMPY[operator](left.values.places(), right.values.places())
+    is_other = left.kind != right.kind and any(known)
+    if operator not in ("=", "!=") or not (all(known) or is_other):
+        raise NotVectorisedError
+    return np.full(_length(left), operator == "!=")
 
 
 def as_bools(array: pa.Array) -> Array:

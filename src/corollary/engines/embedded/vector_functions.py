@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corollary.engines.embedded.decimals import LARGEST, Units, greatest
 from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.embedded.vector_arithmetic import as_bools, calculated, compared
-from corollary.engines.embedded.vectors import NotVectorisedError, Vector, texts_of
-from corollary.program.builtins.names import FUNC, PRED
+from corollary.engines.embedded.vector_arithmetic import as_bools, as_doubles, calculated, compared
+from corollary.engines.embedded.vectors import NotVectorisedError, Vector, texts_of, units_of
+from corollary.program.builtins.names import FUNC, HAS_VALUE, PRED
 from corollary.program.builtins.regex import compiled, replacement
 from corollary.program.datatypes.numbers import INTEGER_RANGES
 from corollary.program.values import XSD
@@ -68,11 +69,13 @@ for _name, _sign in (("add", "+"), ("subtract", "-"), ("multiply", "*"), ("divid
     KERNELS[f"{FUNC}numeric-{_name}"] = lambda arguments, sign=_sign: calculated(sign, *arguments)  # type: ignore[misc]
 
 
-def _rounding(rounded: Callable[[Any], Any]) -> Kernel:
+def _rounding(rounded: Callable[[Any], Any], exactly: Callable[[Units], Any]) -> Kernel:
     def kernel(arguments: Sequence[Vector]) -> Vector:
         (number,) = arguments
         if number.kind == Kind.INTEGER:
             return number
+        if number.kind == Kind.DECIMAL:
+            return Vector(Kind.INTEGER, exactly(units_of(number)), number.valid)
         if number.kind != Kind.DOUBLE:
             raise NotVectorisedError
         finite = np.isfinite(number.values)
@@ -83,14 +86,23 @@ def _rounding(rounded: Callable[[Any], Any]) -> Kernel:
     return kernel
 
 
-KERNELS["floor"] = _rounding(np.floor)
-KERNELS["ceiling"] = _rounding(np.ceil)
-KERNELS["round"] = _rounding(lambda values: np.floor(values + 0.5))
+def _rounded(units: Units) -> Any:
+    if greatest(units.numbers) >= LARGEST // 2:
+        raise NotVectorisedError
+    return Units(units.numbers * 2 + 10**units.scale, units.scale).whole_parts() // 2
+
+
+KERNELS["floor"] = _rounding(np.floor, Units.whole_parts)
+KERNELS["ceiling"] = _rounding(np.ceil, lambda units: -Units(-units.numbers, units.scale).whole_parts())
+KERNELS["round"] = _rounding(lambda values: np.floor(values + 0.5), _rounded)
 
 
 @_kernel("abs")
 def _abs(arguments: Sequence[Vector]) -> Vector:
     (number,) = arguments
+    if number.kind == Kind.DECIMAL:
+        units = units_of(number)
+        return Vector(number.kind, Units(np.abs(units.numbers), units.scale), number.valid)
     if not number.is_number or (
         number.kind == Kind.INTEGER and len(number.values) and number.values.min() == -(1 << 63)
     ):
@@ -270,6 +282,8 @@ def _guard(name: str, *, negated: bool) -> Kernel:
             if high is not None and high < 1 << 63:
                 holds &= vector.values <= high
             return Vector(Kind.BOOLEAN, ~holds if negated else holds).only(vector)
+        if vector.kind == Kind.DECIMAL and not isinstance(vector.values, pa.Array):
+            raise NotVectorisedError  # some that were computed may be integers
         if vector.kind == Kind.STRING and name not in ("string", "PlainLiteral"):
             raise NotVectorisedError  # what a token is depends on its characters
         is_one = accepted.get(name) == vector.kind or (
@@ -283,6 +297,14 @@ def _guard(name: str, *, negated: bool) -> Kernel:
 for _name in ("boolean", "decimal", "double", "string", "PlainLiteral", *INTEGER_RANGES):
     KERNELS[f"{PRED}is-literal-{_name}"] = _guard(_name, negated=False)
     KERNELS[f"{PRED}is-literal-not-{_name}"] = _guard(_name, negated=True)
+
+
+@_kernel(HAS_VALUE)
+def _has_value(arguments: Sequence[Vector]) -> Vector:
+    (vector,) = arguments
+    if vector.constant is not None:
+        raise NotVectorisedError  # one value for all rows is computed once
+    return _everywhere(vector, True)
 
 
 @_kernel(XSD + "string")
@@ -307,6 +329,10 @@ def _to_integer(arguments: Sequence[Vector]) -> Vector:
             return vector
         case Kind.BOOLEAN:
             return Vector(Kind.INTEGER, vector.values.astype(np.int64), vector.valid)
+        case Kind.DECIMAL:
+            units = units_of(vector)
+            sizes = Units(np.abs(units.numbers), units.scale).whole_parts()
+            return Vector(Kind.INTEGER, np.where(units.numbers < 0, -sizes, sizes), vector.valid)
         case Kind.DOUBLE:
             finite = np.isfinite(vector.values)
             whole = np.where(finite, np.trunc(vector.values), 0.0)
@@ -330,6 +356,8 @@ def _to_double(arguments: Sequence[Vector]) -> Vector:
             return vector
         case Kind.INTEGER | Kind.BOOLEAN:
             return Vector(Kind.DOUBLE, vector.values.astype(np.float64), vector.valid)
+        case Kind.DECIMAL:
+            return Vector(Kind.DOUBLE, as_doubles(vector), vector.valid)
         case _:
             raise NotVectorisedError
 

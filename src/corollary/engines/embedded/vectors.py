@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from corollary.engines.embedded.columns import encode_decimals
+from corollary.engines.embedded.decimals import Digits, TooLongError, Units, units_of_constant, units_of_texts
+from corollary.engines.embedded.moments import Moments, NotReadError, Spans, moments_of_codes, moments_of_constant
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.tables import text_column
 from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.engines.embedded.universe import Kind, Universe
-from corollary.program import Iri, Value
+from corollary.program import Iri, Literal, Value
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -24,7 +27,9 @@ class NotVectorisedError(Exception):
 
 @dataclass(frozen=True)
 class Vector:
-    """Values of one kind: int64, float64 or bool arrays, or Arrow's strings for strings, IRIs and the digits of decimals.
+    """Values of one kind: int64, float64 or bool arrays, or Arrow's strings for strings, IRIs and decimals.
+
+    Decimals that were computed are `Units` or `Digits`; dates and times are `Moments`, durations that were computed are `Spans`.
 
     `valid` tells for which rows there is a value, None where for all. A `constant` is the value of every row.
     """
@@ -36,7 +41,7 @@ class Vector:
 
     @property
     def is_number(self) -> bool:
-        return self.kind in (Kind.INTEGER, Kind.DOUBLE)
+        return self.kind in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL)
 
     def only(self, *others: Vector, where: Array | None = None) -> Vector:
         """The same values, valid where the others are too."""
@@ -58,6 +63,16 @@ def constant_vector(value: Value, count: int) -> Vector:
     if isinstance(value, (str, Iri)):
         kind = Kind.IRI if isinstance(value, Iri) else Kind.STRING
         return Vector(kind, _Repeated(str(value), count), constant=value)
+    if isinstance(value, Decimal):
+        try:
+            return Vector(Kind.DECIMAL, units_of_constant(value, count), constant=value)
+        except TooLongError:
+            raise NotVectorisedError from None
+    if isinstance(value, Literal):
+        try:
+            return Vector(Kind.LITERAL, moments_of_constant(value, count), constant=value)
+        except NotReadError:
+            return Vector(Kind.LITERAL, _Repeated(value.lexical, count), constant=value)
     raise NotVectorisedError
 
 
@@ -69,11 +84,28 @@ class _Repeated:
 
 
 def texts_of(vector: Vector) -> pa.Array:
-    """The texts of strings or IRIs."""
+    """The texts of strings, IRIs or decimals."""
     values = vector.values
-    return (
-        pa.repeat(pa.scalar(values.text, pa.large_string()), values.count) if isinstance(values, _Repeated) else values
-    )
+    if isinstance(values, _Repeated):
+        return pa.repeat(pa.scalar(values.text, pa.large_string()), values.count)
+    if isinstance(values, Units):
+        values = values.digits()
+    return values.texts() if isinstance(values, Digits) else values
+
+
+def units_of(vector: Vector) -> Units:
+    """Integers or decimals to compute with; raises where they have too many digits."""
+    values = vector.values
+    try:
+        if vector.kind == Kind.INTEGER:
+            return Units(values, 0)
+        if vector.kind != Kind.DECIMAL:
+            raise NotVectorisedError
+        if isinstance(values, Units):
+            return values
+        return values.units() if isinstance(values, Digits) else units_of_texts(values)
+    except TooLongError:
+        raise NotVectorisedError from None
 
 
 def vector_of_codes(codes: Codes, universe: Universe, valid: Array | None = None) -> Vector:
@@ -93,6 +125,11 @@ def vector_of_codes(codes: Codes, universe: Universe, valid: Array | None = None
             return Vector(Kind.BOOLEAN, universe.words[codes].astype(np.bool_), valid)
         case Kind.STRING | Kind.IRI | Kind.DECIMAL:
             return Vector(Kind(kind), text_column(universe, codes).cast(pa.large_string()), valid)
+        case Kind.LITERAL:
+            try:
+                return Vector(Kind.LITERAL, moments_of_codes(codes, universe), valid)
+            except NotReadError:
+                raise NotVectorisedError from None
         case _:
             raise NotVectorisedError
 
@@ -111,7 +148,9 @@ def codes_of_vector(vector: Vector, count: int, universe: Universe) -> tuple[Cod
 
 
 def _data(vector: Vector) -> Any:
-    return texts_of(vector) if vector.kind in (Kind.STRING, Kind.IRI, Kind.DECIMAL) else vector.values
+    if isinstance(vector.values, Units):
+        return vector.values.digits()
+    return texts_of(vector) if vector.kind in (Kind.STRING, Kind.IRI) else vector.values
 
 
 def _encoded(kind: Kind, data: Any, universe: Universe) -> Codes:
@@ -122,7 +161,11 @@ def _encoded(kind: Kind, data: Any, universe: Universe) -> Codes:
             return universe.encode_doubles(data)
         case Kind.BOOLEAN:
             return universe.encode_booleans(data)
+        case Kind.LITERAL:
+            if not isinstance(data, (Moments, Spans)):
+                raise NotVectorisedError
+            return data.encoded(universe)
         case Kind.DECIMAL:
-            return encode_decimals(universe, data)
+            return data.encoded(universe) if isinstance(data, Digits) else encode_decimals(universe, data)
         case _:
             return universe.encode_texts(kind, *text_buffers(data))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from corollary.engines.spark.held_relations import HeldRelations
 from corollary.engines.spark.terms.ids import HASH_BITS
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class SparkSettings:
     """Partitions of shuffles; None: as many as the cluster runs tasks at once."""
     change_rows: int = 50_000
     """Changed facts of one kind that the driver may hold; what is more goes through tables."""
+    driver_facts: int = 16_000_000
+    """Facts of relations that the driver keeps to look changed facts up, some 40 bytes each; larger ones cost jobs. 0: none."""
     fold_changes: int = 20_000
     """Changes of a relation that stay beside it, however small it is; more than a quarter of a larger one are written with it."""
     task_change_facts: int = 20_000
@@ -68,6 +72,11 @@ class Context:
     """Takes what stages and strategies tell about themselves."""
     known_terms: TaskUniverse | None = None
     """Constants that the driver has looked up while it published."""
+
+    @cached_property
+    def held(self) -> HeldRelations:
+        """Relations that the driver keeps."""
+        return HeldRelations(self)
 
     @property
     def partitions(self) -> int:

@@ -192,14 +192,17 @@ def _union(*lists: List) -> List:
 @_LISTS(
     "func:intersect",
     "LIST_INTERSECT",
-    of="list, list",
+    of="list…",
     gives="list",
-    summary="each item of the first list that the second has",
-    examples=[("func:intersect([0, 1, 2, 3], [3, 1, 7])", "[1, 3]")],
+    summary="each item of the first list that all others have",
+    examples=[
+        ("func:intersect([0, 1, 2, 3], [3, 1, 7])", "[1, 3]"),
+        ("func:intersect([0, 1, 2, 3], [3, 1, 7], [3])", "[3]"),
+    ],
 )
-def _intersect(items: List, others: List) -> List:
-    known = set(map(identity, others))
-    return _distinct_values(tuple(item for item in items if identity(item) in known))
+def _intersect(items: List, *others: List) -> List:
+    known = [set(map(identity, other)) for other in others]
+    return _distinct_values(tuple(item for item in items if all(identity(item) in one for one in known)))
 
 
 @_LISTS(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from corollary.program.arithmetic import compare
+from corollary.program.builtins.names import HAS_VALUE
 from corollary.program.builtins.registry import declare
 from corollary.program.values import Value, datatype_of, identity
 
@@ -46,6 +47,14 @@ def _not_exact_equal(left: Value, right: Value) -> bool:
 )  # fmt: skip
 def _same_type(left: Value, right: Value) -> bool:
     return datatype_of(left) == datatype_of(right)
+
+
+@_COMPARISON(
+    HAS_VALUE, of="any", summary="the expression has a value; `ADD(X, Y, _)` is short for `HAS_VALUE(X + Y)`",
+    examples=[("HAS_VALUE(1 + 1)", "true"), ("HAS_VALUE(1 / 0)", None)],
+)  # fmt: skip
+def _has_value(_: Value) -> bool:
+    return True
 
 
 @_BOOLEAN(

@@ -6,6 +6,7 @@ and different constants. What has no zone counts as UTC where moments are compar
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -54,7 +55,7 @@ class Moment:
     def moved(self, seconds: int, fraction: Decimal = Decimal(0)) -> Moment:
         """The moment so much later (or earlier), in the same zone; days carry over."""
         total = EXACT.add(self.fraction, fraction)
-        carried = int(total // 1)
+        carried = math.floor(total)
         days, rest = divmod(self.seconds + seconds + carried, DAY)
         year, month, day = date_of(days_of(self.year, self.month, self.day) + days)
         return replace(

@@ -152,6 +152,10 @@ class Views:
     def order(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
         return self.ordering.arrays()
 
+    @property
+    def compares_columns(self) -> bool:
+        return self.ordering.is_costly
+
     # -- statistics --------------------------------------------------------------------------------------------------
 
     def size(self, source: Atom | AggregateSource) -> int:

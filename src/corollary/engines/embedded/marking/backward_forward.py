@@ -1,13 +1,9 @@
 """Backward/Forward with marking: Algorithm 1 of paper 004, one rule instance at a time.
 
 The blocks a to g are those of the paper. Each loop can stop at its top and go on from there: when there is no more room, and now
-and then to let somebody check for limits. What differs from the letter, where it is not `LITERAL`: marked facts do not wait
-all at once but are taken one by one, as block c would find them; and where every head that a fact of the next update helps to
-derive is marked, block c does not look for them again.
-
-`LITERAL` is what the counts of the paper's tables tell about the program that was measured: block b takes all instances of a fact
-at once ("more than one rule application in a loop iteration once the next update has been provided"), those of long rules first,
-and block c passes over delayed facts, which are proven already.
+and then to let somebody check for limits. What differs from the letter: marked facts do not wait all at once but are taken one
+by one, as block c would find them; and where every head that a fact of the next update helps to derive is marked, block c does
+not look for them again. `literal` has the deletions as the paper's own program makes them.
 """
 
 from __future__ import annotations
@@ -62,7 +58,7 @@ from corollary.engines.embedded.marking.work import (
     push,
 )
 
-UNMARKED, LITERAL, ORDERED = 0, 1, 2  # no marks; as the paper says; with a better order
+UNMARKED, LITERAL, ORDERED = 0, 1, 2  # no marks; as the paper's program; with a better order
 TRANSITIVE = 3  # marks from implicit facts too, for delete and rederive
 
 
@@ -79,11 +75,11 @@ def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def mark(table: Any, work: Any, fact: Any) -> None:
+def mark(table: Any, work: Any, fact: Any, mode: Any) -> None:
     if not table.flags[fact] & (MARKED | EXPLICIT):
         table.flags[fact] |= MARKED
         push(work, LIST_MARKED, fact)
-        work.scalars[N_IMPLICIT] += 1
+        work.scalars[N_IMPLICIT] += mode != LITERAL  # which counts those that it takes up
 
 
 @njit(cache=True, nogil=True)
@@ -112,7 +108,7 @@ def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
         scalars[N_FORWARD] += 1
         count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
         if mode != UNMARKED and marks(table, work, frame, count, mode):
-            mark(table, work, head)
+            mark(table, work, head, mode)
         if table.flags[head] & W:
             _prove(table, work, head)
         elif table.flags[head] & C:
@@ -135,9 +131,9 @@ def _last_waiting(table: Any, work: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _backward(table: Any, rules: Any, work: Any, fact: Any, mode: Any, order: Any) -> Any:
+def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
     """b) One step for the fact that came last among those that wait; False where there is no room for its search."""
-    scalars, chosen, some = work.scalars, work.chosen, False
+    scalars, chosen = work.scalars, work.chosen
     if table.flags[fact] & (EXPLICIT | Y):
         _prove(table, work, fact)
         return True
@@ -152,8 +148,6 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, mode: Any, order: An
     while True:
         plan = next_instance(table, rules, True, frame, chosen, PRESENT, D, order, work.key)
         if plan == NONE:
-            if some:
-                return True
             table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | C
             push(work, LIST_C, fact)
             scalars[OPEN_FRAMES] -= 1
@@ -168,24 +162,28 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, mode: Any, order: An
                 found = True
         if found:
             scalars[N_BACKWARD] += 1
-            if mode != LITERAL:
-                return True
-            some = True
+            return True
 
 
 @njit(cache=True, nogil=True)
-def _affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
-    """c) The next fact that uses a deleted one and was not looked at; False when there is none."""
+def next_start(table: Any, work: Any) -> Any:
+    """The next marked fact that was not looked at waits from now on; NONE when there is none."""
+    scalars = work.scalars
+    while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
+        fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
+        scalars[TAKEN + LIST_STARTS] += 1
+        if not table.flags[fact] & (W | C):
+            table.flags[fact] |= W
+            push(work, LIST_W, fact)
+            return fact
+    return np.int64(NONE)
+
+
+@njit(cache=True, nogil=True)
+def next_affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
+    """c) The next fact that uses a deleted one and was not looked at; NONE when there is none."""
     scalars, frame, chosen = work.scalars, work.deletion, work.chosen
     passed_over = np.uint16(W | C | Y) if mode == LITERAL else np.uint16(W | C)
-    if mode != LITERAL:
-        while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
-            fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
-            scalars[TAKEN + LIST_STARTS] += 1
-            if not table.flags[fact] & (W | C):
-                table.flags[fact] |= W
-                push(work, LIST_W, fact)
-                return True
     while scalars[IS_SEARCHING] or scalars[TAKEN + LIST_D] < scalars[LIST_D]:
         if not scalars[IS_SEARCHING]:
             fact = np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_D]])
@@ -204,13 +202,13 @@ def _affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
                 scalars[N_DELETIONS] += 1
                 table.flags[head] |= W
                 push(work, LIST_W, head)
-                return True
+                return head
         scalars[IS_SEARCHING] = 0
-    return False
+    return np.int64(NONE)
 
 
 @njit(cache=True, nogil=True)
-def _give_up_unproven(table: Any, work: Any) -> Any:
+def give_up_unproven(table: Any, work: Any) -> Any:
     """d) What was checked and could not be proven is deleted; False when that is nothing."""
     scalars, found = work.scalars, False
     while scalars[CHECKED_DONE] < scalars[LIST_C]:
@@ -227,13 +225,6 @@ def _give_up_unproven(table: Any, work: Any) -> Any:
 def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """Blocks a to d, until nothing more is to be deleted; what is has the flag D."""
     scalars = work.scalars
-    if mode == LITERAL:
-        while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
-            fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
-            scalars[TAKEN + LIST_STARTS] += 1
-            if not table.flags[fact] & (W | C):
-                table.flags[fact] |= W
-                push(work, LIST_W, fact)
     limit = scalars[SEEN] + BUDGET
     while scalars[SEEN] < limit:
         if scalars[TAKEN + LIST_V] < scalars[LIST_V]:
@@ -241,10 +232,12 @@ def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             continue
         fact = _last_waiting(table, work)
         if fact != NONE:
-            if not _backward(table, rules, work, fact, mode, order):
+            if not _backward(table, rules, work, fact, order):
                 return NEEDS_FRAMES
             continue
-        if not _affected(table, rules, work, mode, order) and not _give_up_unproven(table, work):
+        if next_start(table, work) != NONE or next_affected(table, rules, work, mode, order) != NONE:
+            continue
+        if not give_up_unproven(table, work):
             return DONE
     return PAUSED
 
@@ -270,7 +263,7 @@ def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             if head != NONE and table.flags[head] & PRESENT:
                 known = table.flags[head] & (MARKED | EXPLICIT)
                 if mode == ORDERED and not known and marks(table, work, frame, count, mode):
-                    mark(table, work, head)
+                    mark(table, work, head, mode)
                 continue
             if head == NONE:
                 if not has_room(table):
@@ -281,6 +274,6 @@ def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             push(work, LIST_QUEUE, head)
             scalars[N_INSERTIONS] += 1
             if mode != UNMARKED and marks(table, work, frame, count, mode):
-                mark(table, work, head)
+                mark(table, work, head, mode)
         scalars[TAKEN + LIST_QUEUE] += 1
     return DONE

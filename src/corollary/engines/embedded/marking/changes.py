@@ -23,6 +23,7 @@ from corollary.engines.embedded.marking.fact_table import (
 )
 from corollary.engines.embedded.marking.work import (
     CHECKED_DONE,
+    DELAYS,
     IS_SEARCHING,
     KEPT,
     KEPT_BEFORE,
@@ -39,6 +40,7 @@ from corollary.engines.embedded.marking.work import (
     LIST_W,
     LIST_Y,
     LISTS,
+    MARKED_STARTS,
     N_EXPLICIT,
     OPEN_FRAMES,
     TAKEN,
@@ -62,34 +64,6 @@ def load_facts(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, fla
 
 
 @njit(cache=True, nogil=True)
-def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, is_derived: Any) -> None:
-    """Facts that nothing outside supports any more. Where the rules may derive one, it is checked; others are deleted."""
-    for row in range(len(rows)):
-        fact = find(table, predicate, work.key, _key(rows, row, work.key))
-        if fact == NONE or not table.flags[fact] & PRESENT:
-            continue
-        if not is_derived:
-            table.flags[fact] |= D
-            push(work, LIST_D, fact)
-        elif table.flags[fact] & EXPLICIT:
-            push(work, LIST_STARTS, fact)
-        table.flags[fact] &= ~np.uint16(EXPLICIT)
-
-
-@njit(cache=True, nogil=True)
-def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
-    """Facts that something outside supports from now on; there is room for them."""
-    for row in range(len(rows)):
-        fact = find(table, predicate, work.key, _key(rows, row, work.key))
-        if fact == NONE:
-            fact = add(table, rules, predicate, work.key, 0)
-        table.flags[fact] |= EXPLICIT
-        if not table.flags[fact] & PRESENT:
-            table.flags[fact] |= PRESENT | QUEUED
-            push(work, LIST_QUEUE, fact)
-
-
-@njit(cache=True, nogil=True)
 def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> Any:
     """Marks those of the facts that are there. The consequences of one that is new are still to come: all will be marked.
 
@@ -107,6 +81,39 @@ def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) 
         push(work, LIST_EXPLICIT, fact)
         work.scalars[N_EXPLICIT] += 1
     return missing
+
+
+@njit(cache=True, nogil=True)
+def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, is_derived: Any, next_rows: Any) -> Any:
+    """Facts that nothing outside supports any more. Where the rules may derive one, it is checked; others are deleted.
+
+    `next_rows` are facts of the same predicate that the next update deletes, and what comes back is what `mark_explicit` gives:
+    one call from Python is worth more than all that an update of a few facts needs.
+    """
+    for row in range(len(rows)):
+        fact = find(table, predicate, work.key, _key(rows, row, work.key))
+        if fact == NONE or not table.flags[fact] & PRESENT:
+            continue
+        if not is_derived:
+            table.flags[fact] |= D
+            push(work, LIST_D, fact)
+        elif table.flags[fact] & EXPLICIT:
+            push(work, LIST_STARTS, fact)
+        table.flags[fact] &= ~np.uint16(EXPLICIT)
+    return mark_explicit(table, rules, work, predicate, next_rows)
+
+
+@njit(cache=True, nogil=True)
+def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
+    """Facts that something outside supports from now on; there is room for them."""
+    for row in range(len(rows)):
+        fact = find(table, predicate, work.key, _key(rows, row, work.key))
+        if fact == NONE:
+            fact = add(table, rules, predicate, work.key, 0)
+        table.flags[fact] |= EXPLICIT
+        if not table.flags[fact] & PRESENT:
+            table.flags[fact] |= PRESENT | QUEUED
+            push(work, LIST_QUEUE, fact)
 
 
 @njit(cache=True, nogil=True)
@@ -188,7 +195,8 @@ def prepare_next(table: Any, rules: Any, work: Any) -> None:
         if number != LIST_STARTS and number != LIST_GHOSTS and number != LIST_COMPLETE:
             scalars[number] = 0
         scalars[TAKEN + number] = 0
-    scalars[CHECKED_DONE] = scalars[OPEN_FRAMES] = scalars[IS_SEARCHING] = 0
+    scalars[CHECKED_DONE] = scalars[OPEN_FRAMES] = scalars[IS_SEARCHING] = scalars[DELAYS] = 0
+    scalars[MARKED_STARTS] = scalars[LIST_STARTS]
 
 
 @njit(cache=True, nogil=True)

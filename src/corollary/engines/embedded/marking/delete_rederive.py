@@ -134,7 +134,7 @@ def _take_again(table: Any, rules: Any, work: Any, plan: Any, frame: Any, fact: 
     push(work, LIST_V, fact)
     count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
     if mode == TRANSITIVE and marks(table, work, frame, count, mode):
-        mark(table, work, fact)
+        mark(table, work, fact, TRANSITIVE)
 
 
 @njit(cache=True, nogil=True)

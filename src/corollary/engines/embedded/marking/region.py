@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary.engines.embedded.marking import backward_forward as bf
-from corollary.engines.embedded.marking import changes, delete_rederive, fact_table
+from corollary.engines.embedded.marking import changes, delete_rederive, fact_table, literal
 from corollary.engines.embedded.marking.rule_tables import RuleTables
 from corollary.engines.embedded.marking.statistics import MarkingStatistics
 from corollary.engines.embedded.marking.work import (
@@ -87,7 +87,7 @@ class Region:
         order: Callable[[], Order],
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self.tables = RuleTables(rules, code, long_first=method.mode == bf.LITERAL)
+        self.tables = RuleTables(rules, code)
         self._method = method
         self._order = order
         self._has_tests = len(self.tables.arrays.tests) > 0
@@ -122,19 +122,28 @@ class Region:
     def delete(self, deleted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None) -> None:
         """The first phase; facts that are deleted are still there, with the flag D."""
         self._upcoming: Upcoming | None = None
+        self._unmarked: dict[str, Codes] = {}  # what the next update deletes, as far as it is not marked yet
+        self._waiting: dict[str, Codes] = {}
         self._work.scalars[N_DELETIONS : N_IMPLICIT + 1] = 0
         self._work.scalars[SEEN] = 0
         self._current_order = self._order() if self._has_tests else _NO_ORDER
-        for name, rows in deleted.items():
-            number = self.tables.predicates[name]
-            is_derived = name in self.tables.heads
-            changes.take_deleted(self._table, self.tables.arrays, self._work, number, rows, is_derived)
-        self._look(look)
+        self._ask(look)
+        for name, facts in deleted.items():
+            rows, number, is_derived = (
+                np.ascontiguousarray(facts),
+                self.tables.predicates[name],
+                name in self.tables.heads,
+            )
+            later = self._unmarked.pop(name, rows[:0])
+            arrays = self.tables.arrays
+            if changes.take_deleted(self._table, arrays, self._work, number, rows, is_derived, later):
+                self._waiting[name] = later
+        self._mark_all()
         if self._method.rederives:
             self._run(delete_rederive.overdelete_phase)
             self._run(delete_rederive.rederive_phase)
         else:
-            self._run(bf.delete_phase)
+            self._run(literal.delete_phase if self._method.mode == bf.LITERAL else bf.delete_phase)
 
     def insert(self, inserted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None) -> None:
         """The second phase."""
@@ -143,7 +152,8 @@ class Region:
         for name, rows in inserted.items():
             number = self.tables.predicates[name]
             changes.take_inserted(self._table, self.tables.arrays, self._work, number, rows)
-        self._look(look)
+        self._ask(look)
+        self._mark_all()
         if self._method.rederives:
             delete_rederive.bring_back(self._table, self._work)
         self._run(bf.insert_phase)
@@ -156,29 +166,31 @@ class Region:
         changes.prepare_next(self._table, self.tables.arrays, self._work)
         return found
 
-    def _look(self, look: Callable[[], Upcoming | None]) -> None:
-        """Marks explicit facts. Those of predicates with rules may stay although the next update deletes them: no mark."""
-        if not self._method.marks:
+    def _ask(self, look: Callable[[], Upcoming | None]) -> None:
+        """Asks for the next update. Facts of predicates with rules may stay although it deletes them: no mark."""
+        if self._upcoming is not None or not self._method.marks:
             return
-        if self._upcoming is None:
-            self._upcoming = look()
-            self._unmarked = list(self._upcoming.delete.items()) if self._upcoming is not None else []
-        if self._upcoming is None:
-            return
-        self._unmarked = [(name, rows) for name, rows in self._unmarked if self._mark(name, rows)]
-        if self._method.mode == bf.TRANSITIVE:
+        self._upcoming = look()
+        if self._upcoming is not None:
+            tables = self.tables
+            self._unmarked = {
+                name: np.ascontiguousarray(rows)
+                for name, rows in self._upcoming.delete.items()
+                if name in tables.predicates and name not in tables.heads
+            }
+
+    def _mark_all(self) -> None:
+        """Marks explicit facts; those that are not there yet wait for their turn."""
+        for name, rows in self._unmarked.items():
+            number = self.tables.predicates[name]
+            if changes.mark_explicit(self._table, self.tables.arrays, self._work, number, rows):
+                self._waiting[name] = rows
+        self._unmarked, self._waiting = self._waiting, {}
+        if self._method.mode == bf.TRANSITIVE and self._upcoming is not None:
             for name, rows in self._upcoming.insert.items():
                 if name in self.tables.predicates:
                     number = self.tables.predicates[name]
                     changes.mark_returning(self._table, self.tables.arrays, self._work, number, rows)
-
-    def _mark(self, name: str, rows: Codes) -> bool:
-        """Whether some of the facts are not there yet."""
-        if name not in self.tables.predicates or name in self.tables.heads:
-            return False
-        number = self.tables.predicates[name]
-        missing: int = changes.mark_explicit(self._table, self.tables.arrays, self._work, number, rows)
-        return missing > 0
 
     def _run(self, phase: Callable[..., int]) -> None:
         """Runs a phase to its end, with more room where it needs some."""

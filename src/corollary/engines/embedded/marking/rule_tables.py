@@ -57,10 +57,7 @@ def fits(rule: NormalRule) -> bool:
 class RuleTables:
     """The arrays, with the numbers of predicates. `code` gives the code of a constant."""
 
-    def __init__(
-        self, rules: Sequence[NormalRule], code: Callable[[Constant], int], *, long_first: bool = False
-    ) -> None:
-        """With `long_first`, a fact is proved by rules with many atoms before those with few."""
+    def __init__(self, rules: Sequence[NormalRule], code: Callable[[Constant], int]) -> None:
         atoms = [atom for rule in rules for atom in (rule.head, *rule.body.sources) if isinstance(atom, Atom)]
         self.predicates = {name: number for number, name in enumerate(dict.fromkeys(a.predicate for a in atoms))}
         self.arities = [next(a.arity for a in atoms if a.predicate == name) for name in self.predicates]
@@ -83,9 +80,6 @@ class RuleTables:
             for place, atom in enumerate(body):
                 others = body[:place] + body[place + 1 :]
                 forward[self.predicates[atom.predicate]].append(self._plan(number, rule, atom, others))
-        if long_first:
-            for plans in backward:
-                plans.sort(key=lambda plan: self._plans[plan][0] - self._plans[plan][1])
         self.indexes = max(1, *map(len, self._indexes))
         self.frame = 3 + self.registers + self.longest
         self.arrays = self._arrays(forward, backward)

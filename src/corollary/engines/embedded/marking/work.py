@@ -24,7 +24,9 @@ TAKEN = 12
 CHECKED_DONE, OPEN_FRAMES, IS_SEARCHING, SEEN = 24, 25, 26, 27
 N_DELETIONS, N_BACKWARD, N_FORWARD, N_INSERTIONS, N_EXPLICIT, N_IMPLICIT = 28, 29, 30, 31, 32, 33
 KEPT, KEPT_BEFORE = 34, 35  # instances for the next update; those among them that this update uses
-SCALARS = 36
+DELAYS = 36  # whether facts are delayed, which the paper's program does not do before all marked facts were checked
+MARKED_STARTS = 37  # how many facts to check from the start are marked ones; they come first
+SCALARS = 38
 
 DONE, PAUSED, NEEDS_ROOM, NEEDS_FRAMES, NEEDS_INSTANCES = 0, 1, 2, 3, 4
 BUDGET = 1 << 22  # instances between two looks at limits and Ctrl-C
@@ -35,7 +37,7 @@ _FIRST_FRAMES = 256
 class Work(NamedTuple):
     lists: Any  # int32[lists, capacity]: each fact is at most once in a list
     scalars: Any  # int64
-    frames: Any  # int64[depth, frame]: the open searches of backward chaining
+    frames: Any  # int64[depth, frame + 1]: the open searches of backward chaining, and what for
     search: Any  # int64[frame]
     deletion: Any  # int64[frame]: the search of block c, which others interrupt
     key: Any  # int64[widest]
@@ -47,7 +49,7 @@ def new_work(rules: RuleTables, capacity: int) -> Work:
     return Work(
         np.zeros((LISTS, capacity), np.int32),
         np.zeros(SCALARS, np.int64),
-        np.zeros((_FIRST_FRAMES, rules.frame), np.int64),
+        np.zeros((_FIRST_FRAMES, rules.frame + 1), np.int64),
         np.zeros(rules.frame, np.int64),
         np.zeros(rules.frame, np.int64),
         np.zeros(max(1, rules.width), np.int64),

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, INTEGERS, LITERALS, NUMBERS, VALUED, classes_of
+from corollary.engines.embedded.universe import Kind
+from corollary.engines.spark.algebra import column_functions, column_texts  # noqa: F401  (they fill the functions of terms)
+from corollary.engines.spark.algebra.column_terms import INLINE, ColumnTerms, Known, NotAColumnError, known_of
+from corollary.engines.spark.algebra.profiles import (
+    ANYTHING,
+    DOUBLES,
+    INTEGERS,
+    LARGE_INTEGERS,
+    LITERALS,
+    NUMBERS,
+    VALUED,
+    classes_of,
+)
 from corollary.planning.algebra import (
     Aggregate,
     Algebra,
@@ -19,7 +31,7 @@ from corollary.planning.algebra import (
     Unit,
 )
 from corollary.planning.normal_form import Compare
-from corollary.program import AggregateOperation, Constant, Term, Variable
+from corollary.program import AggregateOperation, Constant, Term, Variable, variables_of
 
 ScanClasses = Callable[[Scan], tuple[int, ...]]
 
@@ -55,7 +67,7 @@ class Classes:
             case Extend():
                 if column != node.compute.variable or node.checks:
                     return self.of(node.input, column)
-                return self.of_term(node.compute.expression, node.input)
+                return self._of_expression(node.compute.expression, node.input)
             case Aggregate():
                 place = int(column[1:])
                 if place < len(node.group_by):
@@ -68,6 +80,21 @@ class Classes:
                 return masks
             case Unit():
                 raise AssertionError(f"no relation gives {column}")
+
+    def _of_expression(self, expression: Term, node: Algebra) -> int:
+        """The classes of what is computed: exact where Spark's expressions are, else by the kind of the result."""
+        if isinstance(expression, (Variable, Constant)):
+            return self.of_term(expression, node)
+        names = {variable.name for variable in variables_of(expression)}
+        try:
+            found = ColumnTerms({name: Known("", self.of(node, name)) for name in names}).of(expression)
+        except NotAColumnError:
+            return ANYTHING
+        if found.kind != Kind.INTEGER:
+            return known_of("", found).classes
+        if found.exact:
+            return ANYTHING
+        return known_of("", found).classes if found.most < INLINE else INTEGERS | LARGE_INTEGERS
 
     def _of_result(self, operation: AggregateOperation, node: Algebra) -> int:
         match operation.function:
@@ -116,17 +143,13 @@ class Classes:
             case Scan() | Unit():
                 return False
 
-    def decides_by_ids(self, compare: Compare, node: Algebra) -> bool:
-        """Whether the ids alone tell if a comparison holds.
 
-        Integers inside ids are ordered as their ids are. Equality is identity, except that a double or a float may equal
-        another number, and a moment another one, and that NaN differs from itself.
-        """
-        if not compare.is_simple:
-            return False
-        left, right = self.of_term(compare.left, node), self.of_term(compare.right, node)
-        if compare.operator in ("=", "!="):
-            return not any(
-                one & (DOUBLES | LITERALS) and other & VALUED for one, other in ((left, right), (right, left))
-            )
-        return (left | right) & ~INTEGERS == 0
+def decided_by_ids(compare: Compare, left: int, right: int) -> bool:
+    """Whether the ids of two constants of these classes tell if a comparison holds.
+
+    Integers inside ids are ordered as their ids are. Equality is identity, except that a double or a float may equal
+    another number, and a moment another one, and that NaN differs from itself.
+    """
+    if compare.operator in ("=", "!="):
+        return not any(one & (DOUBLES | LITERALS) and other & VALUED for one, other in ((left, right), (right, left)))
+    return (left | right) & ~INTEGERS == 0

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
+from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from corollary.engines.spark.algebra.aggregates import FinishStage, native_aggregates
 from corollary.engines.spark.algebra.classes import Classes, ScanClasses
-from corollary.engines.spark.algebra.profiles import HASHED
+from corollary.engines.spark.algebra.column_stages import KnownTexts, MintedTexts, can_split, run_steps
+from corollary.engines.spark.algebra.column_steps import Step, Steps, literal
+from corollary.engines.spark.algebra.column_terms import Known, NotAColumnError
+from corollary.engines.spark.algebra.profiles import ANYTHING, HASHED
 from corollary.engines.spark.algebra.values import MINTED, MINTED_SCHEMA, GroupStage, ValueStage, form_columns
 from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import column_names
@@ -59,17 +63,16 @@ class Minting:
         return self.df.selectExpr(f"inline({MINTED})")
 
 
-class UniverseOfJob(Protocol):
-    """What translation needs of the universe."""
+MintsConstants: TypeAlias = Minting | MintedTexts
+
+
+class UniverseOfJob(KnownTexts, Protocol):
+    """What translation needs of the universe; `forms` is all that is known now: `id`, `common`, `canonical`, `datatype`."""
 
     @property
     def collisions(self) -> CollisionTable: ...
 
-    def forms(self) -> DataFrame:
-        """All that is known now: columns `id`, `common`, `canonical`, `datatype`."""
-        ...
-
-    def settle(self, df: DataFrame, minting: list[Minting]) -> DataFrame:
+    def settle(self, df: DataFrame, minting: list[MintsConstants]) -> DataFrame:
         """The same rows after their constants became known, which is a job of its own."""
         ...
 
@@ -79,6 +82,9 @@ class Translator:
 
     `scans` gives the rows of a relation (columns `c0 …`), `classes` what its columns may hold.
     """
+
+    _computes_texts = True
+    """Whether functions of texts are computed for all that the universe has; not where few rows need few of them."""
 
     def __init__(
         self, spark: SparkSession, scans: Callable[[Scan], DataFrame], classes: ScanClasses,
@@ -93,7 +99,7 @@ class Translator:
         self._discards_errors = discards_errors
         self._rule = ""
         self._names: dict[str, str] = {}
-        self.minting: list[Minting] = []
+        self.minting: list[MintsConstants] = []
 
     def rows(self, node: Algebra) -> DataFrame:
         """The rows of an algebra, with repetitions where it doesn't forbid them."""
@@ -176,7 +182,7 @@ class Translator:
     # -- values ------------------------------------------------------------------------------------------------------
 
     def _values(self, node: Filter | Extend) -> DataFrame:
-        """A chain of computations and comparisons: inside Spark while ids suffice, what follows in one stage of tasks."""
+        """A chain of computations and comparisons: inside Spark where that is exact, the rest in one stage of tasks."""
         chain: list[Filter | Extend] = []
         below: Algebra = node
         while isinstance(below, (Filter, Extend)):
@@ -185,27 +191,39 @@ class Translator:
         chain.reverse()
         before = len(self.minting)
         df = self.rows(below)
-        for place, one in enumerate(chain):
-            inside = self._inside_spark(df, one)
-            if inside is None:
-                return self._in_tasks(df, chain[place:], chain[place].input, before)
-            df = inside
-        return df
+        steps = self._steps(chain, below)
+        # What is split is read twice: constants must not be made twice on the way.
+        if len(steps) < len(chain) or len(self.minting) > before or not can_split(steps, df.columns):
+            steps = list(takewhile(lambda step: not step.exact, steps))
+        stage = run_steps(df, steps, self._universe)
+        self.minting += stage.minting
+        found = stage.df
+        if len(steps) < len(chain):
+            found = self._in_tasks(found, chain[len(steps) :], chain[len(steps)].input, before)
+        outputs = self._columns(node)
+        for rest in stage.rest:
+            tasks = self._in_tasks(rest, chain, below, len(self.minting))
+            found = found.select(*outputs).union(tasks.select(*outputs))
+        return found.select(*outputs)
 
-    def _inside_spark(self, df: DataFrame, node: Filter | Extend) -> DataFrame | None:
-        if isinstance(node, Filter):
-            if not self._classes.decides_by_ids(node.compare, node.input):
-                return None
-            operator = {"!=": "<>"}.get(node.compare.operator, node.compare.operator)
-            holds = f"{self._side(node.compare.left)} {operator} {self._side(node.compare.right)}"
-            return df.where(f"NOT ({holds})" if node.compare.negated else holds)
-        expression = node.compute.expression
-        if not isinstance(expression, (Variable, Constant)):
-            return None
-        if node.checks:
-            return df.where(f"{self.column(node.compute.variable)} = {self._side(expression)}")
-        kept = [self.column(name) for name in node.input.columns]
-        return df.selectExpr(*kept, f"{self._side(expression)} AS {self.column(node.compute.variable)}")
+    def _steps(self, chain: list[Filter | Extend], below: Algebra) -> list[Step]:
+        """The first operations of a chain, as far as they are column expressions."""
+        needed = {name for one in chain for name in (one.compare if isinstance(one, Filter) else one.compute).inputs}
+        known = {
+            name: Known(self.column(name), self._classes.of(below, name) if name in needed else ANYTHING)
+            for name in below.columns
+        }
+        steps = Steps(known, self.column, self._collisions, self._discards_errors, partial(self._knows_texts, below))
+        found: list[Step] = []
+        for one in chain:
+            try:
+                found.append(steps.step(one))
+            except NotAColumnError:
+                break
+        return found
+
+    def _knows_texts(self, node: Algebra, name: str) -> bool:
+        return self._computes_texts and name in node.columns and not self._classes.is_made(node, name)
 
     def _side(self, term: Term) -> str:
         if isinstance(term, Constant):
@@ -295,8 +313,3 @@ class Translator:
         columns = {name: self.column(name) for name in (*node.group_by, *names)}
         stage = GroupStage(node.group_by, node.operations, columns, taught, self._collisions)
         return self._run(df, stage, outputs, mints=True)
-
-
-def literal(number: int) -> str:
-    """A long as Spark's parser takes it, the least one too."""
-    return f"CAST({number} AS BIGINT)"

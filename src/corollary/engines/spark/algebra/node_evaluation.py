@@ -7,8 +7,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from corollary.engines.spark.algebra.bags import BagTranslator
-from corollary.engines.spark.algebra.frames_of_algebra import Minting, Translator
-from corollary.engines.spark.algebra.profiles import Profile, profile_of, together
+from corollary.engines.spark.algebra.frames_of_algebra import MintsConstants, Translator
+from corollary.engines.spark.algebra.profiles import Profile, classes_of_frame, profile_of, together
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame, union
 from corollary.engines.spark.strategies.growing import forget_checkpoint
 from corollary.engines.spark.strategies.jobs import NodeJob
@@ -34,6 +34,7 @@ class Evaluation:
         self._profiles: dict[str, Profile] = {}
         self._externals: dict[str, str] = {}
         self._temporary: list[DataFrame] = []
+        self._temporary_tables: list[str] = []
 
     def _frames(self, predicate: str) -> list[Frame]:
         """What there was before the first round; what a closure grows from is everything that its predicate has."""
@@ -72,21 +73,37 @@ class Evaluation:
     def forms(self) -> DataFrame:
         return self._context.universe.df
 
-    def settle(self, df: DataFrame, minting: list[Minting]) -> DataFrame:
+    def settle(self, df: DataFrame, minting: list[MintsConstants]) -> DataFrame:
         settled_rows = self._context.workspace.checkpoint(df)
         self._temporary.append(settled_rows)
         self._teach(minting)
         return settled_rows
 
+    @property
+    def known_rows(self) -> int:
+        return self._context.universe.rows
+
+    def put_down(self, df: DataFrame) -> tuple[DataFrame, int]:
+        frame = self._context.workspace.table(df, "steps")
+        self._temporary_tables += frame.lies_in
+        return frame.df, frame.rows or 0
+
     def _classes(self, scan: Scan) -> tuple[int, ...]:
-        return self._profile(scan.predicate, scan.arity).classes
+        masks = [0] * max(1, scan.arity)
+        for frame in self._frames(scan.predicate):
+            if frame.rows != 0:
+                masks = [before | new for before, new in zip(masks, classes_of_frame(frame), strict=True)]
+        return tuple(masks)
 
     def _forget_temporary(self) -> None:
         for df in self._temporary:
             forget_checkpoint(df)
         self._temporary.clear()
+        for path in self._temporary_tables:
+            self._context.workspace.remove(path)
+        self._temporary_tables.clear()
 
-    def _teach(self, minting: list[Minting]) -> None:
+    def _teach(self, minting: list[MintsConstants]) -> None:
         """Appends the constants that a job made to the universe; where some of them collide, `settled` runs the job again."""
         happened = [one for one in minting if one.happened]
         if happened:

@@ -23,36 +23,64 @@ if TYPE_CHECKING:
     from corollary.engines.spark.relations import Frame
 
 _FIRST_HASHED = 8
+_LARGE = 4  # the place of integers inside ids that are not small
+SMALL_INTEGER = 1 << 30
+"""Up to here an integer is small, to either side: sums and products of two are still inside ids."""
 
 
 def _hashed(*kinds: Kind) -> int:
     return sum(1 << (_FIRST_HASHED + HASHED_CLASSES[kind]) for kind in kinds)
 
 
-INTEGERS = 1 << Tag.INTEGER
+SMALL_INTEGERS = 1 << Tag.INTEGER
+INTEGERS = SMALL_INTEGERS | 1 << _LARGE
+BOOLEANS = 1 << Tag.SMALL
+STRINGS, IRIS, TERMS = _hashed(Kind.STRING), _hashed(Kind.IRI), _hashed(Kind.TERM)
+DECIMALS = 1 << Tag.DECIMAL | _hashed(Kind.DECIMAL)
+LARGE_INTEGERS = _hashed(Kind.INTEGER, Kind.LARGE_INTEGER)
 DOUBLES = _hashed(Kind.DOUBLE)
-NUMBERS = INTEGERS | DOUBLES | 1 << Tag.DECIMAL | _hashed(Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL)
+NUMBERS = INTEGERS | DOUBLES | DECIMALS | LARGE_INTEGERS
 LITERALS = _hashed(Kind.LITERAL)
 VALUED = NUMBERS | LITERALS
 """What may be equal to another constant: numbers and moments."""
 HASHED = sum(1 << (_FIRST_HASHED + number) for number in range(8))
-ANYTHING = HASHED | sum(1 << tag for tag in (Tag.INTEGER, Tag.DECIMAL, Tag.SMALL))
+ANYTHING = HASHED | INTEGERS | BOOLEANS | 1 << Tag.DECIMAL
 
 
 def classes_of(constant: Constant) -> int:
-    number = id_of(constant.value)
-    return 1 << (_FIRST_HASHED + (number >> 2 & 7) if number & 3 == Tag.HASHED else number & 3)
+    return classes_of_ids(np.array([id_of(constant.value)], np.int64))
+
+
+def _place_sql(column: str) -> str:
+    """The place of an id's class in a mask."""
+    hashed = f"WHEN {column} & 3 = {int(Tag.HASHED)} THEN {_FIRST_HASHED} + (shiftright({column}, 2) & 7)"
+    bound = SMALL_INTEGER << 2
+    large = f"WHEN {column} & 3 = 0 AND ({column} > {bound}L OR {column} < -{bound}L) THEN {_LARGE}"
+    return f"CAST(CASE {hashed} {large} ELSE {column} & 3 END AS INT)"
 
 
 def classes_sql(column: str) -> str:
     """An aggregate: the mask of all ids in a column."""
-    place = f"IF({column} & 3 = {int(Tag.HASHED)}, {_FIRST_HASHED} + (shiftright({column}, 2) & 7), {column} & 3)"
-    return f"coalesce(bit_or(shiftleft(1L, CAST({place} AS INT))), 0L)"
+    return f"coalesce(bit_or(shiftleft(1L, {_place_sql(column)})), 0L)"
+
+
+def is_in_sql(column: str, mask: int) -> str:
+    """Whether an id is of one of these classes."""
+    if mask & INTEGERS in (0, INTEGERS):
+        if mask == INTEGERS:
+            return f"({column} & 3 = 0)"
+        if mask == BOOLEANS:
+            return f"({column} & 3 = {int(Tag.SMALL)})"
+        for number in range(8):
+            if mask == 1 << (_FIRST_HASHED + number):
+                return f"({column} & 31 = {number << 2 | int(Tag.HASHED)})"
+    return f"(shiftright({mask}L, {_place_sql(column)}) & 1 = 1)"
 
 
 def classes_of_ids(ids: np.ndarray[Any, np.dtype[np.int64]]) -> int:
     """The mask of ids that the driver has."""
-    places = np.where(ids & 3 == int(Tag.HASHED), _FIRST_HASHED + (ids >> 2 & 7), ids & 3)
+    inline = np.where((ids & 3 == 0) & (np.abs(ids >> 2) > SMALL_INTEGER), _LARGE, ids & 3)
+    places = np.where(ids & 3 == int(Tag.HASHED), _FIRST_HASHED + (ids >> 2 & 7), inline)
     return int(np.bitwise_or.reduce(np.int64(1) << places)) if len(ids) else 0
 
 
@@ -64,6 +92,18 @@ class Profile:
 
 
 _KNOWN: WeakKeyDictionary[DataFrame, Profile] = WeakKeyDictionary()
+_KNOWN_CLASSES: WeakKeyDictionary[DataFrame, tuple[int, ...]] = WeakKeyDictionary()
+
+
+def classes_of_frame(frame: Frame) -> tuple[int, ...]:
+    """The masks of its columns alone, which cost less than a profile."""
+    known = _KNOWN.get(frame.df)
+    if known is not None:
+        return known.classes
+    if frame.df not in _KNOWN_CLASSES:
+        row = frame.df.selectExpr(*(f"{classes_sql(name)} AS {name}" for name in frame.columns)).collect()[0]
+        _KNOWN_CLASSES[frame.df] = tuple(row)
+    return _KNOWN_CLASSES[frame.df]
 
 
 def profile_of(frame: Frame) -> Profile:

@@ -22,6 +22,7 @@ from corollary.engines.embedded.expressions import compute_column, first_error, 
 from corollary.engines.embedded.ordering import FIRST_MOMENT, NUMBER, Ordering
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.algebra.column_steps import NO_VALUE_ID
 from corollary.engines.spark.algebra.integer_operations import run_on_integers
 from corollary.engines.spark.terms.ids import CollisionTable, Ids
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
@@ -32,9 +33,6 @@ from corollary.program import AggregateOperation, Constant, Part, Term, Variable
 Array: TypeAlias = np.ndarray[Any, Any]
 
 MINTED = "minted"
-NO_VALUE_ID = -1
-"""What a computation under negation gives where it has no value: no constant has this id, so no fact has it."""
-
 _FAILED = "[failed expression]"  # around the message of one, in what Spark says of a task
 
 _TERM = pa.struct(list(TERM_FIELDS))

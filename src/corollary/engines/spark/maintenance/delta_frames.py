@@ -26,6 +26,8 @@ _SENT_UNSEEN = 200_000
 class DeltaTranslator(BagTranslator):
     """`sizes` tells about how many rows a relation has; with `careful`, whatever comes out of a join is put down."""
 
+    _computes_texts = False
+
     def __init__(
         self, *args: Any, context: Context, sizes: Callable[[Scan], int], careful: bool, **options: Any
     ) -> None:

@@ -26,6 +26,7 @@ from corollary.engines.spark.maintenance.change_rows import (
 )
 from corollary.engines.spark.maintenance.delta_frames import DeltaTranslator, is_too_large
 from corollary.engines.spark.maintenance.distinct_rows import Ids
+from corollary.engines.spark.maintenance.joined_rules import JoinedRule, only_joins
 from corollary.engines.spark.maintenance.local_rules import heads_of, reads_one_relation
 from corollary.engines.spark.maintenance.lookup import Lookup
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
@@ -99,6 +100,10 @@ class DeltaRules(Evaluation):
             if changed is not None and asks_only(one.rule):
                 bound.append((one, BoundRule(one.rule, changed, self._number_of)))
                 continue
+            joined = self._joined_in_driver(one.rule, changed)
+            if joined is not None:
+                found.setdefault(one.key, []).append(self._counted(joined, one))
+                continue
             tree = self._tree(one.rule)
             local = self._in_driver(tree)
             if local is not None:
@@ -121,6 +126,15 @@ class DeltaRules(Evaluation):
         first = rule.body.sources[0] if rule.body.sources else None
         change = self._change(first.predicate, first.arity) if isinstance(first, Atom) else None
         return change.ids if change is not None else None
+
+    def _joined_in_driver(self, rule: NormalRule, changed: Ids | None) -> Ids | None:
+        """The heads of a rule whose changed facts meet relations that the driver keeps."""
+        if changed is None or not only_joins(rule):
+            return None
+        others = [atom.predicate for atom in rule.body.sources[1:] if isinstance(atom, Atom)]
+        if any(version_of(name)[1] in self._exists for name in others):
+            return None
+        return JoinedRule(rule, self._number_of, self._context.held).heads(changed, self._relation_of)
 
     def _answered(self, bound: Sequence[tuple[Wanted, BoundRule]]) -> Iterator[tuple[Wanted, Ids]]:
         """The heads of rules that only ask for certain facts, of all of them in one job."""
@@ -256,6 +270,9 @@ class DeltaRules(Evaluation):
         """Orders atoms by their sizes alone: the first has few rows, and profiles of the others cost a pass over them."""
         self._sized = {atom.predicate: self._size_of(atom) for atom in _atoms(rule)}
         return algebra_of(rule, GuessedSizes(self._size), versions, keep_all=True)
+
+    def _classes(self, scan: Scan) -> tuple[int, ...]:
+        return self._profile(scan.predicate, scan.arity).classes
 
     def _profile(self, predicate: str, arity: int) -> Profile:
         change = self._change(predicate, arity)

@@ -1,7 +1,8 @@
 """Looking up a few facts in large relations: they go to every task, and what the relations have of them comes back, in one job.
 
 Relations of one arity are read as one, whatever their number: the file of a row that fits tells the relation. What comes back is
-at most a few rows for each relation and each fact. A small relation is brought whole once, and asked in the driver from then on.
+at most a few rows for each relation and each fact. A small relation is brought whole once, and so is one that is asked often
+(`HeldRelations`); both are asked in the driver from then on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from corollary.engines.spark.maintenance.change_rows import TAG, ChangeRows, fra
 from corollary.engines.spark.maintenance.distinct_rows import Ids, distinct_rows
 from corollary.engines.spark.maintenance.row_sets import contained
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
-from corollary.engines.spark.relations import COUNT, Frame, LocalFrame, column_names, id_schema
+from corollary.engines.spark.relations import COUNT, Frame, column_names, id_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,10 +80,13 @@ class Lookup:
                     answers[place].append(_among(segment.ids, facts))
                 else:
                     others.append(_Part(place, segment.df, facts))
-            for frame, df in zip(relation.bases, relation.base_numbers(), strict=True):
-                part = _Part(place, df, facts, frame, relation.counted)
-                if isinstance(frame, LocalFrame):
-                    _KNOWN.setdefault(frame.df, np.column_stack((frame.ids, np.ones(frame.table.num_rows, np.int64))))
+            for frame in relation.bases:
+                held = self.context.held.relation(frame)
+                if held is not None and facts.ids is not None:
+                    found = held.matching(tuple(range(len(facts.columns))), facts.ids[:, :-1])
+                    answers[place].append(found if relation.counted else _once(found))
+                    continue
+                part = _Part(place, relation.numbers_of(frame), facts, frame, relation.counted)
                 if frame.df in _KNOWN:
                     answers[place].append(_among(_KNOWN[frame.df], facts))
                 elif part.is_small:
@@ -168,13 +172,18 @@ class Lookup:
             fitting = [number for number, name in enumerate(names) if name in mine or name.rpartition("/")[0] in mine]
             found = rows[np.isin(indices, fitting)]
             if not part.counted:
-                found = np.column_stack((found[:, :-1], np.ones(len(found), np.int64)))
+                found = _once(found)
             answers[part.place].append(_among(found, part.facts))
 
 
 def _plain(path: str) -> str:
     """A path as it is written in one way only."""
     return re.sub(r"^file:/+", "/", unquote(path))
+
+
+def _once(rows: Ids) -> Ids:
+    found: Ids = np.column_stack((rows[:, :-1], np.ones(len(rows), np.int64)))
+    return found
 
 
 def _among(rows: Ids, facts: ChangeRows) -> Ids:

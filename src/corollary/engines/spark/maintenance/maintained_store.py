@@ -6,12 +6,13 @@ owner supports it; explicit facts are the owner `EXPLICIT`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT
 from corollary.engines.spark.maintenance.change_rows import ChangeRows
+from corollary.engines.spark.maintenance.counters import Known
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.relations import COUNT, Frame, FrameStore, LazyFrame
 
@@ -38,6 +39,11 @@ class Supported:
             owners[owner] = before.changed(change, name)
         return replace(self, visible=self.visible.changed(visible, name), owners=owners)
 
+    def handed_over(self, owners: Collection[str], heir: str, relation: SignedRelation) -> Supported:
+        """With an heir in the place of some owners."""
+        others = {name: known for name, known in self.owners.items() if name not in owners}
+        return replace(self, owners={**others, heir: relation})
+
     def without(self, owner: str) -> Supported:
         """After an owner went, whose support is all taken back."""
         return replace(self, owners={name: relation for name, relation in self.owners.items() if name != owner})
@@ -50,10 +56,12 @@ class MaintainedStore(FrameStore):
         super().__init__(context.spark, arities)
         self.context = context
         self._supported: dict[str, Supported] = {}
+        self.counters: Known = {}
 
     def forget(self) -> None:
         super().forget()
         self._supported = {}
+        self.counters = {}
 
     def frames(self, predicate: str) -> list[Frame]:
         known = self._supported.get(predicate)
@@ -76,14 +84,15 @@ class MaintainedStore(FrameStore):
         self._supported[predicate] = found
         return found
 
-    def replace(self, changed: Mapping[str, Supported]) -> None:
-        """Makes the relations of a transaction those of the store, all at once."""
+    def replace(self, changed: Mapping[str, Supported], counters: Known) -> None:
+        """Makes the relations and the counters of a transaction those of the store, all at once."""
         explicit = dict(self.explicit)
         for predicate, supported in changed.items():
             self.arities.setdefault(predicate, supported.arity)
             if EXPLICIT in supported.owners:
                 explicit[predicate] = _frame_of(supported.owners[EXPLICIT])
         self._supported = {**self._supported, **changed}
+        self.counters = counters
         self.explicit = explicit
 
     def owners(self, predicate: str) -> dict[str, Frame]:

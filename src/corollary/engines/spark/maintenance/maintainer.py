@@ -12,7 +12,7 @@ from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
 from corollary.engines.spark.maintenance.outcome import Outcome
 from corollary.engines.spark.maintenance.recompute import RunJobs
 from corollary.engines.spark.maintenance.steps import SparkStep, steps_of_node
-from corollary.engines.spark.maintenance.transaction_run import Engine, TransactionRun
+from corollary.engines.spark.maintenance.transaction_run import COUNTING, Engine, TransactionRun
 from corollary.engines.spark.strategies.jobs import NodeJob
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SparkMaintainer:
             return "recompute"
         if not step.recursive:
             return "counting"
-        return "auto" if self._engine.strategy == "auto" else "dred"
+        return self._engine.strategy if self._engine.strategy in ("auto", COUNTING) else "dred"
 
     # -- transactions ------------------------------------------------------------------------------------------------
 

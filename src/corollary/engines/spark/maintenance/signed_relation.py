@@ -6,6 +6,7 @@ copy, and adds the few that came. Everything here is immutable: a transaction ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
@@ -47,9 +48,11 @@ class SignedRelation:
         return [*self.base_numbers(), *(segment.df for segment in self.segments)]
 
     def base_numbers(self) -> list[DataFrame]:
-        return [
-            frame.df if self.counted else frame.df.selectExpr(*self.columns, f"1L AS {COUNT}") for frame in self.bases
-        ]
+        return [self.numbers_of(frame) for frame in self.bases]
+
+    def numbers_of(self, frame: Frame) -> DataFrame:
+        """The same for one frame of the base."""
+        return frame.df if self.counted else frame.df.selectExpr(*self.columns, f"1L AS {COUNT}")
 
     def matching(self, keys: DataFrame) -> list[DataFrame]:
         """The same for some rows only. Where these are few and hinted, nothing of the relation moves."""
@@ -129,3 +132,24 @@ class SignedRelation:
         frame = self.supported()
         df = frame.df if self.counted else frame.df.select(*self.columns)
         return replace(self, base=(self.context.workspace.table(df, name, self.arity),), segments=())
+
+
+def united(relations: Sequence[SignedRelation], name: str) -> SignedRelation:
+    """What any of some relations has, each row once; they are at least one.
+
+    A single one stays where it lies. Several are put together by a job.
+    """
+    first = relations[0]
+    if len(relations) == 1 and not first.counted:
+        return first
+    if len(relations) == 1 and len(first.base) == 1 and not first.segments:
+        (frame,) = first.base
+        plain = Frame(frame.df.select(*first.columns), frame.arity, frame.rows, lies_in=frame.lies_in)
+        return replace(first, base=(plain,), counted=False)
+    parts = [part for relation in relations for part in relation.numbers()]
+    empty = SignedRelation(first.context, first.arity)
+    if not parts:
+        return empty
+    df = reduce(lambda left, right: left.union(right), parts)
+    df = df.groupBy(*first.columns).agg({COUNT: "sum"}).where(f"`sum({COUNT})` > 0").select(*first.columns)
+    return replace(empty, base=(first.context.workspace.table(df, name, first.arity),))

@@ -13,6 +13,7 @@ from corollary.engines.spark.maintenance.change_rows import ChangeRows, settle, 
 from corollary.engines.spark.maintenance.distinct_rows import Ids
 from corollary.engines.spark.maintenance.lookup import Lookup
 from corollary.engines.spark.maintenance.row_sets import without
+from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.maintenance.transaction import Transaction
 from corollary.engines.spark.maintenance.versions import Versions
 from corollary.engines.spark.relations import COUNT
@@ -20,6 +21,8 @@ from corollary.planning.deltas import AFTER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
 
 
 @dataclass(frozen=True)
@@ -120,35 +123,42 @@ def _looked_up(
 
 
 def visible_among(
-    facts: Mapping[str, ChangeRows], heads: Mapping[str, int], versions: Versions, transaction: Transaction
+    facts: Mapping[str, ChangeRows], heads: Mapping[str, int], versions: Versions
 ) -> dict[str, ChangeRows]:
     """Those of the facts that are visible now, of all predicates in one job."""
     asked = {name: rows for name, rows in facts.items() if rows.rows}
-    relations = {name: versions.relation(AFTER + name, heads[name]) for name in asked}
+    return present_among(asked, {name: versions.relation(AFTER + name, heads[name]) for name in asked})
+
+
+def present_among(facts: Mapping[str, ChangeRows], relations: Mapping[str, SignedRelation]) -> dict[str, ChangeRows]:
+    """Those of the facts whose numbers in a relation add up to more than zero, of all predicates in one job."""
+    if not facts:
+        return {}
+    context = next(iter(facts.values())).context
     found: dict[str, ChangeRows] = {}
-    lookup = Lookup(transaction.context)
-    places = {name: lookup.ask(relations[name], rows) for name, rows in asked.items() if rows.ids is not None}
+    lookup = Lookup(context)
+    places = {name: lookup.ask(relations[name], rows) for name, rows in facts.items() if rows.ids is not None}
     answers = lookup.run()
     for name, place in places.items():
-        found[name] = ChangeRows.of_ids(transaction.context, heads[name], _positive([answers[place]], asked[name]))
-    others = {name: rows for name, rows in asked.items() if name not in places}
-    return found | _visible_in_tables(others, heads, versions, transaction) if others else found
+        found[name] = ChangeRows.of_ids(context, facts[name].arity, _positive([answers[place]], facts[name]))
+    others = {name: rows for name, rows in facts.items() if name not in places}
+    return found | _present_in_tables(others, relations, context) if others else found
 
 
-def _visible_in_tables(
-    asked: Mapping[str, ChangeRows], heads: Mapping[str, int], versions: Versions, transaction: Transaction
+def _present_in_tables(
+    asked: Mapping[str, ChangeRows], relations: Mapping[str, SignedRelation], context: Context
 ) -> dict[str, ChangeRows]:
     numbers = {name: number for number, name in enumerate(asked)}
     frames: dict[int, tuple[DataFrame, int]] = {}
     for name, rows in asked.items():
-        parts = versions.relation(AFTER + name, heads[name]).matching(rows.keys)
+        parts = relations[name].matching(rows.keys)
         if parts:
-            frames[numbers[name]] = (reduce(lambda left, right: left.union(right), parts), heads[name])
+            frames[numbers[name]] = (reduce(lambda left, right: left.union(right), parts), rows.arity)
     if not frames:
         return {}
     df = tagged(frames, (COUNT,))
     columns = [name for name in df.columns if name != COUNT]
     df = df.groupBy(*columns).agg({COUNT: "sum"}).withColumnRenamed(f"sum({COUNT})", COUNT).where(f"{COUNT} > 0")
     arities = {number: arity for number, (_, arity) in frames.items()}
-    found = taken_apart(transaction.context, settle(transaction.context, df, "visible"), arities)
-    return {name: found[number] for name, number in numbers.items() if number in found}
+    found = taken_apart(context, settle(context, df, "visible"), arities)
+    return {name: found[number].once() for name, number in numbers.items() if number in found}

@@ -6,17 +6,19 @@ Nothing of the store is touched before `commit`: giving a transaction up is to f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corollary.engines.spark.maintenance.change_rows import TAG, ChangeRows, hinted, no_rows, settle, summed, tagged
+from corollary.engines.spark.maintenance.counters import Counters
 from corollary.engines.spark.maintenance.distinct_rows import Ids
 from corollary.engines.spark.maintenance.lookup import Lookup
 from corollary.engines.spark.maintenance.maintained_store import MaintainedStore, Supported
-from corollary.engines.spark.maintenance.signed_relation import SignedRelation
+from corollary.engines.spark.maintenance.pending_support import Pending, Visible
+from corollary.engines.spark.maintenance.signed_relation import SignedRelation, united
 from corollary.engines.spark.maintenance.support_sums import visible_changes
 from corollary.engines.spark.relations import COUNT, column_names
 
@@ -28,62 +30,23 @@ if TYPE_CHECKING:
 _BEFORE, _AFTER, _OWNER = "was", "now", "owner"
 
 
-@dataclass(frozen=True)
-class Visible:
-    """How the visible facts of a predicate change: `deleted` and `inserted` ones, and those that some owner gave up (`lost`)."""
-
-    deleted: ChangeRows
-    inserted: ChangeRows
-    lost: ChangeRows
-
-    @property
-    def is_any(self) -> bool:
-        return bool(self.deleted.rows or self.inserted.rows)
-
-    @cached_property
-    def flips(self) -> ChangeRows:
-        """Deleted and inserted ones as signed rows."""
-        return summed([self.inserted, self.deleted.times(-1)])
-
-
-@dataclass
-class _Pending:
-    """What owners gained and gave up, and all that those supported which are gone; another may come under their name."""
-
-    arity: int
-    support: dict[str, list[ChangeRows]] = field(default_factory=dict)
-    counted: dict[str, bool] = field(default_factory=dict)
-    gone: dict[str, ChangeRows] = field(default_factory=dict)
-
-    @property
-    def is_in_driver(self) -> bool:
-        changes = [*self.gone.values(), *(change for parts in self.support.values() for change in parts)]
-        return all(change.ids is not None for change in changes)
-
-    def changes(self, owners: Iterable[str]) -> list[tuple[int, ChangeRows]]:
-        """All changes with numbers of owners: those that are known come first, as they are given."""
-        numbers = {owner: number for number, owner in enumerate(owners)}
-        changes = [(numbers[owner], change) for owner, change in self.gone.items()]
-        for place, (owner, parts) in enumerate(self.support.items(), len(numbers)):
-            is_new = owner in self.gone or owner not in numbers
-            changes.append((place if is_new else numbers[owner], summed(parts)))
-        return changes
-
-
 class Transaction:
     def __init__(self, context: Context, store: MaintainedStore) -> None:
         self.context = context
         self.store = store
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[str, Pending] = {}
         self._visible: dict[str, Visible] = {}
         self._unsettled: set[str] = set()
+        self._handed_over: dict[str, Supported] = {}  # predicates as they were before, under the names of heirs
+        self._heirs: list[tuple[str, str, SignedRelation, int]] = []  # what to tell about that, with signs
+        self.counters = Counters(store.counters)
 
     # -- support -----------------------------------------------------------------------------------------------------
 
     def change_support(self, predicate: str, owner: str, change: ChangeRows, *, counted: bool) -> None:
         """An owner supports facts more or less often; what that means for visible facts `settle` finds out."""
         if change.rows:
-            pending = self._pending.setdefault(predicate, _Pending(change.arity))
+            pending = self._pending.setdefault(predicate, Pending(change.arity))
             pending.support.setdefault(owner, []).append(change)
             pending.counted[owner] = counted
             self._unsettled.add(predicate)
@@ -92,14 +55,27 @@ class Transaction:
         """An owner goes, with all its support."""
         relation = self.supported(predicate, arity).owners.get(owner)
         if relation is not None:
-            ids, stored, rows = settle(self.context, relation.supported().df, predicate)
-            change = ChangeRows(self.context, arity, rows, ids, stored).times(-1)
-            self._pending.setdefault(predicate, _Pending(arity)).gone[owner] = change
+            change = self._all_of(predicate, relation).times(-1)
+            self._pending.setdefault(predicate, Pending(arity)).gone[owner] = change
             self._unsettled.add(predicate)
+
+    def _all_of(self, predicate: str, relation: SignedRelation) -> ChangeRows:
+        ids, stored, rows = settle(self.context, relation.supported().df, predicate)
+        return ChangeRows(self.context, relation.arity, rows, ids, stored)
+
+    def hand_over(self, predicate: str, arity: int, owners: Sequence[str], heir: str) -> None:
+        """What some owners support their heir does, as if it always had: no fact comes or goes by that."""
+        before = self.supported(predicate, arity)
+        relations = {owner: before.owners[owner] for owner in owners if owner in before.owners}
+        if relations:
+            together = united(list(relations.values()), predicate)
+            self._handed_over[predicate] = before.handed_over(relations, heir, together)
+            self._heirs += [(predicate, owner, relation, -1) for owner, relation in relations.items()]
+            self._heirs.append((predicate, heir, together, +1))
 
     def supported(self, predicate: str, arity: int) -> Supported:
         """A predicate as it was before the transaction."""
-        return self.store.supported(predicate, arity)
+        return self._handed_over.get(predicate) or self.store.supported(predicate, arity)
 
     def support_change(self, predicate: str, owner: str, arity: int) -> ChangeRows:
         """What an owner has gained and given up so far."""
@@ -129,7 +105,7 @@ class Transaction:
 
     def support_relations(self, predicate: str, arity: int) -> dict[str, SignedRelation]:
         """What each owner supports, as far as the transaction has come."""
-        pending = self._pending.get(predicate) or _Pending(arity)
+        pending = self._pending.get(predicate) or Pending(arity)
         relations = {
             owner: relation
             for owner, relation in self.supported(predicate, arity).owners.items()
@@ -147,7 +123,7 @@ class Transaction:
 
     def has_others(self, predicate: str, arity: int, owner: str) -> bool:
         """Whether others than an owner support facts of a predicate."""
-        pending = self._pending.get(predicate) or _Pending(arity)
+        pending = self._pending.get(predicate) or Pending(arity)
         owners = {*self.supported(predicate, arity).owners, *pending.support}
         return bool(owners - {owner})
 
@@ -238,7 +214,7 @@ class Transaction:
         for number, predicate in waiting.items():
             self._visible[predicate] = self._of_rows(arities[number], number, ids, stored)
 
-    def _sums(self, pending: _Pending, predicate: str) -> DataFrame:
+    def _sums(self, pending: Pending, predicate: str) -> DataFrame:
         """Rows `c0 …, owner, was, now` of the facts whose support changed: all that is known about their support."""
         columns = column_names(pending.arity)
         supported = self.supported(predicate, pending.arity)
@@ -280,6 +256,8 @@ class Transaction:
 
     def support_changes(self) -> Iterator[tuple[str, str, ChangeRows]]:
         """Predicate, owner and signed changes of everything that the transaction changes."""
+        for predicate, owner, relation, sign in self._heirs:
+            yield predicate, owner, self._all_of(predicate, relation).times(sign)
         for predicate, pending in self._pending.items():
             for owner, change in pending.gone.items():
                 yield predicate, owner, change
@@ -298,7 +276,7 @@ class Transaction:
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        changed = {}
+        changed = dict(self._handed_over)
         for predicate, pending in self._pending.items():
             visible = self.visible(predicate, pending.arity)
             support = {owner: summed(parts) for owner, parts in pending.support.items()}
@@ -306,7 +284,7 @@ class Transaction:
             for owner in pending.gone:
                 after = after.without(owner)
             changed[predicate] = after.changed(predicate, support, visible.flips, pending.counted)
-        self.store.replace(changed)
+        self.store.replace(changed, self.counters.after())
 
 
 def _keys(arity: int, changes: Iterable[ChangeRows]) -> DataFrame:

@@ -18,13 +18,17 @@ from corollary.engines.spark.maintenance.change_rows import ChangeRows
 from corollary.engines.spark.maintenance.delta_rules import DeltaRules, Wanted
 from corollary.engines.spark.maintenance.explicit_changes import Stated, change_explicit
 from corollary.engines.spark.maintenance.groups import maintain_groups
+from corollary.engines.spark.maintenance.joined_rules import runs_in_driver
 from corollary.engines.spark.maintenance.lookup import IN_DRIVER
 from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
 from corollary.engines.spark.maintenance.outcome import Outcome
+from corollary.engines.spark.maintenance.pending_support import Visible
 from corollary.engines.spark.maintenance.recompute import RunJobs, recompute
-from corollary.engines.spark.maintenance.recursive_step import OverBudget, RecursiveTask, maintain_recursively
+from corollary.engines.spark.maintenance.recursive_counting import maintain_with_counters
+from corollary.engines.spark.maintenance.recursive_step import OverBudget, RecursiveTask, delete_and_rederive
+from corollary.engines.spark.maintenance.rule_changes import RuleChange, change_steps
 from corollary.engines.spark.maintenance.steps import SparkStep
-from corollary.engines.spark.maintenance.transaction import Transaction, Visible
+from corollary.engines.spark.maintenance.transaction import Transaction
 from corollary.engines.spark.maintenance.versions import Versions
 from corollary.engines.spark.maintenance.waves import next_wave, small_group
 from corollary.engines.spark.strategies.jobs import NodeJob
@@ -34,6 +38,7 @@ from corollary.planning.steps import is_auxiliary
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
+COUNTING = "dred-counting"
 _ALWAYS_FOLLOWED = 2_000  # facts that a deletion may reach in any case
 
 
@@ -62,14 +67,14 @@ class TransactionRun:
         self._known, self._steps = known, steps
         self.transaction = Transaction(self._context, engine.store)
         self._versions = Versions(self.transaction)
-        self._new: set[str] = set()
+        self._rule_change = RuleChange()
         self._finished: list[SparkStep] = []  # recursive ones
         self._reports: list[tuple[str, StepReport]] = []
 
     def run(self, deletes: Stated, inserts: Stated) -> Outcome:
         outcome = Outcome()
         outcome.explicit_deleted, outcome.explicit_inserted = change_explicit(deletes, inserts, self.transaction)
-        self._change_rules()
+        self._rule_change = change_steps(self._known, self._steps, self.transaction)
         self._settle()
         remaining = self._steps
         while remaining:
@@ -93,17 +98,6 @@ class TransactionRun:
                     outcome.inserted[predicate] = visible.inserted
         return outcome
 
-    def _change_rules(self) -> None:
-        if self._steps is self._known:
-            return
-        wanted = {step.identity for step in self._steps}
-        known = {step.identity for step in self._known}
-        for step in self._known:
-            if step.identity not in wanted:
-                for name, arity in step.heads.items():
-                    self.transaction.withdraw(name, arity, step.owner)
-        self._new = {step.owner for step in self._steps if step.identity not in known}
-
     def _settle(self) -> None:
         self.transaction.settle()
         self._versions.forget()
@@ -120,9 +114,17 @@ class TransactionRun:
     # -- what runs next ----------------------------------------------------------------------------------------------
 
     def _is_small(self, step: SparkStep) -> bool:
-        if self._engine.strategy != "auto":
+        if self._engine.strategy != "auto" or self._is_held(step):
             return False
         return self._facts_of(step) <= self._context.settings.task_change_facts
+
+    def _is_held(self, step: SparkStep) -> bool:
+        """Whether the driver keeps all that a step reads and derives: then following a change costs no job."""
+        if not all(runs_in_driver(rule) for rule in step.job.rules):
+            return False
+        names = {**step.job.reads, **step.heads}.items()
+        relations = [self._versions.relation(AFTER + name, arity) for name, arity in names]
+        return self._context.held.has([frame for relation in relations for frame in relation.bases])
 
     def _derive_together(self, group: Sequence[SparkStep]) -> None:
         started = time.perf_counter()
@@ -142,7 +144,7 @@ class TransactionRun:
             self._finish(step)
 
     def _is_affected(self, step: SparkStep) -> bool:
-        if step.owner in self._new or any(self.transaction.has_changed(name) for name in step.inputs):
+        if step.owner in self._rule_change.new or any(self.transaction.has_changed(name) for name in step.inputs):
             return True
         return step.recursive and any(
             self.transaction.visible(name, arity).lost.rows for name, arity in step.heads.items()
@@ -179,7 +181,8 @@ class TransactionRun:
         for step in wave:
             report = reports[step.owner]
             report.seconds = taken / len(wave)
-            report.reason = report.reason or self._looked_through(step)
+            if report.strategy != "recompute":
+                report.reason = "; ".join(told for told in (report.reason, self._looked_through(step)) if told)
             self._tell_changes(step, report, before)
             self._reports.append((str(step.node), report))
             self._finish(step)
@@ -193,7 +196,8 @@ class TransactionRun:
         return f"looked through {', '.join(large)}" if large else ""
 
     def _rules(self, steps: Sequence[SparkStep]) -> DeltaRules:
-        exists = {name: rule for step in steps for name, rule in step.exists.items()}
+        exists = dict(self._rule_change.exists)
+        exists.update((name, rule) for step in steps for name, rule in step.exists.items())
         return DeltaRules(self.transaction, self._versions, exists, discards_errors=self._engine.discards_errors)
 
     def _count(self, steps: Sequence[SparkStep], rules: DeltaRules, reports: dict[str, StepReport]) -> None:
@@ -208,14 +212,14 @@ class TransactionRun:
 
     def _why_anew(self, step: SparkStep) -> str:
         """Why a step is derived anew; nothing where it follows the change."""
-        if step.owner in self._new:
+        if step.owner in self._rule_change.new and step.owner not in self._rule_change.heirs:
             return "its rules are new"
         if step.job.alternates:
             return "its rules run by turns"
         strategy = self._engine.strategy
         if strategy == "recompute":
             return "it was asked for"
-        if strategy == "auto" and step.recursive:
+        if strategy == "auto" and step.recursive and not self._is_held(step):
             facts = self._facts_of(step)
             if facts <= self._context.settings.recompute_facts:
                 return f"{facts:,} facts are derived in no time"
@@ -235,20 +239,33 @@ class TransactionRun:
                 self._settle()
             return adopted
 
-        facts = self._facts_of(step)
-        most = max(_ALWAYS_FOLLOWED, facts // 20) if self._engine.strategy == "auto" else None
-        report.strategy = "dred"
+        facts, change = self._facts_of(step), self._rule_change
+        task = RecursiveTask(step, self.transaction, self._versions, rules, report, ask)
+        if self._engine.strategy == "auto":
+            task.most = max(_ALWAYS_FOLLOWED, facts // 20)
+        if step.owner in change.heirs:
+            task.new_rules, task.removed_rules = change.new[step.owner], change.removed[step.owner]
+            task.most_new = max(_ALWAYS_FOLLOWED, facts) if self._engine.strategy == "auto" else None
         try:
-            maintain_recursively(RecursiveTask(step, self.transaction, self._versions, rules, report, ask, most))
-        except OverBudget:
-            why = f"more than {most:,} of {facts:,} facts may depend on what was deleted"
-            self._recompute([(step, why)], {step.owner: report})
+            if self._engine.strategy == COUNTING:
+                report.strategy = COUNTING
+                maintain_with_counters(task, self._engine.run)
+            else:
+                report.strategy = "dred"
+                self.transaction.counters.forget(step.owner)
+                delete_and_rederive(task)
+        except OverBudget as why:
+            self._recompute([(step, f"{why}, and it knows {facts:,}")], {step.owner: report})
+            return
+        told = [change.told(step.owner)] if step.owner in change.heirs else []
+        report.reason = "; ".join([*told, *([report.reason] if report.reason else [])])
 
     def _recompute(self, steps: Sequence[tuple[SparkStep, str]], reports: dict[str, StepReport]) -> None:
         if not steps:
             return
         for step, why in steps:
             reports[step.owner].strategy, reports[step.owner].reason = "recompute", why
+            self.transaction.counters.forget(step.owner)
             for name, arity in step.heads.items() if step.recursive else ():
                 earlier = [other for other in self._finished if name in other.heads]
                 if earlier:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.forms import Batches, distinct_terms, with_forms
+from corollary.engines.spark.relations import LocalFrame
 from corollary.engines.spark.terms.ids import Ids, is_hashed
 from corollary.program import Value
 
@@ -57,6 +58,9 @@ class Chunk:
 def chunks_of(rows: Decoded) -> Iterator[Chunk]:
     """All rows of a relation."""
     frame, context = rows.frame, rows.context
+    if isinstance(frame, LocalFrame) and frame.table.num_rows <= AT_ONCE:
+        yield _chunk(context, frame.ids[:, : frame.arity])
+        return
     if rows.summary.rows <= AT_ONCE:
         yield _at_once(context, frame.df, frame.arity)
         return
@@ -79,6 +83,10 @@ def _at_once(context: Context, df: DataFrame, arity: int) -> Chunk:
     ids = np.empty((table.num_rows, arity), np.int64)
     for place in range(arity):
         ids[:, place] = table.column(place).to_numpy()
+    return _chunk(context, ids)
+
+
+def _chunk(context: Context, ids: Ids) -> Chunk:
     return Chunk(ids, terms_of(context, np.unique(ids[is_hashed(ids)])))
 
 
@@ -88,9 +96,12 @@ def terms_of(context: Context, ids: Ids) -> pa.Table:
 
     from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
-    universe = context.universe.df.select(*TERM_FIELDS.names)
     if not len(ids):
         return TERM_FIELDS.empty_table()
+    held = context.universe.held_forms(ids)
+    if held is not None:
+        return held
+    universe = context.universe.df.select(*TERM_FIELDS.names)
     if len(ids) <= _IN_A_LIST:
         return universe.where(functions.col("id").isin(ids.tolist())).toArrow()
     wanted = context.spark.createDataFrame(pa.table({"id": ids}))

@@ -16,7 +16,8 @@ from corollary.language import print_value
 from corollary.language.literals import STANDARD_PREFIXES
 from corollary.program import Iri, Literal
 
-_WORDS = pa.array(["true", "false", "not", "naf", "and", "div", "mod", "as", "on", "with", "distinct"])
+RESERVED_WORDS = ("true", "false", "not", "naf", "and", "div", "mod", "as", "on", "with", "distinct")
+_WORDS = pa.array(RESERVED_WORDS)
 _SYMBOL = r"^[a-z][A-Za-z0-9_]*\z"
 _LOCAL = r"([A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)"
 _ODD_IN_IRI = r'[\x00-\x20<>"{}|^`\\]|^=?,|^\z'

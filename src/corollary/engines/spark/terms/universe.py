@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.terms.forms import codes_of_forms
+from corollary.engines.spark.terms.held_terms import HeldTerms
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TERM_SCHEMA
 
@@ -30,6 +31,8 @@ _FOLDED = 12
 _SMALL = 200_000  # new constants that every task may get, to compare its part of the universe with
 _AT_ONCE = 10_000  # collisions that the driver looks at in one go; the next run finds the others
 _MOST_RUNS = 100
+_IN_PLAN = 10_000  # new constants that stay in the driver's plans until they are put together with others
+_ASKED = 3  # a universe that was asked so often is kept by the driver
 
 
 class Collisions(Exception):
@@ -51,16 +54,24 @@ def settled(stage: Callable[[], T]) -> T:
 
 
 class _Segment(NamedTuple):
+    """`held` has the same constants where the driver keeps them."""
+
     df: DataFrame
     rows: int
+    held: HeldTerms | None = None
 
 
 class SparkUniverse:
     """Belongs to one knowledge base. Whoever makes ids does so with its `collisions`, as they are at that time."""
 
-    def __init__(self, spark: SparkSession, workspace: Workspace, hash_bits: int = HASH_BITS) -> None:
+    def __init__(
+        self, spark: SparkSession, workspace: Workspace, hash_bits: int = HASH_BITS, most_held: int = 0
+    ) -> None:
+        """`most_held` is how many constants the driver may keep."""
         self._spark = spark
         self._workspace = workspace
+        self._most_held = most_held
+        self._asked = 0
         self._segments: list[_Segment] = []
         self.collisions = CollisionTable(hash_bits=hash_bits)
         self.untold: list[DataFrame] = []
@@ -94,6 +105,13 @@ class SparkUniverse:
         """The rows of the ids in the column `id` of a table; inline ones have none."""
         return self.df.join(ids.where("id & 3 = 2").select("id").distinct(), "id", "left_semi")
 
+    def held_forms(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table | None:
+        """The rows of some ids where the driver keeps all constants; None where it does not."""
+        parts = [segment.held.forms(ids) for segment in self._segments if segment.held is not None]
+        if not parts or len(parts) < len(self._segments):
+            return None
+        return pa.concat_tables(parts).cast(TERM_FIELDS)
+
     def append(self, terms: DataFrame | pa.Table) -> int:
         """Adds the constants that are new, and says how many they are; raises `Collisions`, and then nothing was added.
 
@@ -103,23 +121,59 @@ class SparkUniverse:
             if not terms.num_rows:
                 return 0
             terms = terms.cast(TERM_FIELDS).combine_chunks()
+            added = self._append_in_driver(terms)
+            if added is not None:
+                return added
             if self._knows_all(terms):
                 return 0
             terms = self._spark.createDataFrame(terms)
-        written, rows, within = self._distinct(terms)
+        found, rows = self._workspace.write(terms.select(*TERM_FIELDS.names).distinct(), "universe")
+        if not rows:
+            return 0
+        within, known, different = self._crowded(found, rows)
         if within:
-            self._collide(terms, written.where("other").select("id"))
-        found = written.drop("other")
-        known, different = self._known_among(found, rows) if rows and self._segments else (0, 0)
+            self._collide(found, found.groupBy("id").count().where("count > 1").select("id"))
         if different:
             both = self.df.alias("old").join(found.alias("new"), "id")
-            self._collide(terms, both.where(_differ("old", "new")).select("id"))
+            self._collide(found, both.where(_differ("old", "new")).select("id"))
         if known == rows:
             return 0
         if known:
             found, rows = self._workspace.write(found.join(self.df.select("id"), "id", "left_anti"), "universe")
         self._add(found, rows)
         return rows
+
+    def _append_in_driver(self, terms: pa.Table) -> int | None:
+        """The same where the driver keeps all constants and none collide; None where that is not so."""
+        if terms.num_rows > _SMALL or not self._holds_all():
+            return None
+        found = terms.group_by(["id", "canonical", "datatype"], use_threads=False).aggregate([("common", "min")])
+        found = found.rename_columns(["id", "canonical", "datatype", "common"]).select(TERM_FIELDS.names)
+        if len(found.column("id").unique()) < found.num_rows:
+            return None
+        for segment in self._segments:
+            assert segment.held is not None
+            known, different = segment.held.look_up(found)
+            if different:
+                return None
+            found = found.filter(pa.array(~known))
+        if found.num_rows > _IN_PLAN:
+            return None
+        if found.num_rows:
+            found = found.cast(TERM_FIELDS).combine_chunks()
+            self._add(self._spark.createDataFrame(found), found.num_rows, HeldTerms.of(found))
+        return int(found.num_rows)
+
+    def _holds_all(self) -> bool:
+        """Whether the driver keeps all constants, which it does when it was asked often enough and they are not too many."""
+        self._asked += 1
+        if self._asked < _ASKED or self.rows > self._most_held:
+            return False
+        self._segments = [
+            segment if segment.held is not None else segment._replace(held=HeldTerms.read(segment.df))
+            for segment in self._segments
+        ]
+        return True
 
     def _knows_all(self, terms: pa.Table) -> bool:
         """Whether a few constants are all known, which is so where facts go, and which takes nothing but a look."""
@@ -130,39 +184,52 @@ class SparkUniverse:
             return False
         return self._known_among(self._spark.createDataFrame(found), found.num_rows) == (found.num_rows, 0)
 
-    def _distinct(self, terms: DataFrame) -> tuple[DataFrame, int, int]:
-        """One row for each id, written down, and how many ids two constants have; `other` says which."""
-        from pyspark.sql import Observation
+    def _crowded(self, found: DataFrame, rows: int) -> tuple[int, int, int]:
+        """How many of these constants have the id of another one among them, how many ids the universe has already, and how
+        many of these stand for something else there. Of many constants, texts are compared only where ids are known.
+        """
         from pyspark.sql import functions as F  # noqa: N812
 
-        form = F.struct("datatype", "canonical", "common")
-        grouped = terms.groupBy("id").agg(F.min(form).alias("least"), F.max(form).alias("most"))
-        rows = grouped.select(
-            "id", "least.common", "least.canonical", "least.datatype", _differ("least", "most").alias("other")
-        )
-        collisions = Observation()
-        counted = rows.observe(collisions, F.count_if("other").alias("within"))
-        written, count = self._workspace.write(counted, "universe")
-        return written, count, int(seen_by(collisions).get("within", 0))
+        distinct = F.count(F.lit(1)) - F.countDistinct("id")
+        within = found.agg(F.lit(0).alias("kind"), distinct.alias("number"), F.lit(0).cast("long").alias("different"))
+        if not self._segments:
+            return int(within.collect()[0]["number"]), 0, 0
+        if rows <= _SMALL:
+            known = self._compared(found, rows)
+        else:
+            ids = self.df.select("id").join(found.select("id"), "id")
+            known = ids.agg(F.count(F.lit(1)).alias("number"), F.lit(0).cast("long").alias("different"))
+        both = within.union(known.select(F.lit(1).alias("kind"), "number", "different"))
+        (_, inner, _), (_, outer, different) = sorted(map(tuple, both.collect()))
+        if rows > _SMALL and outer:
+            different = self._known_among(found, rows)[1]
+        return int(inner), int(outer), int(different)
 
     def _known_among(self, found: DataFrame, rows: int) -> tuple[int, int]:
         """How many ids the universe has already, and how many of these stand for something else there."""
+        row = self._compared(found, rows).collect()[0]
+        return row["number"], row["different"]
+
+    def _compared(self, found: DataFrame, rows: int) -> DataFrame:
         from pyspark.sql import functions as F  # noqa: N812
 
         new = found.select("id", "canonical", "datatype")
         both = self.df.alias("old").join((F.broadcast(new) if rows <= _SMALL else new).alias("new"), "id")
-        differ = F.count_if(_differ("old", "new")).alias("different")
-        row = both.agg(F.count(F.lit(1)).alias("known"), differ).collect()[0]
-        return row["known"], row["different"]
+        return both.agg(
+            F.count(F.lit(1)).alias("number"), F.count_if(_differ("old", "new")).cast("long").alias("different")
+        )
 
-    def _add(self, df: DataFrame, rows: int) -> None:
-        self._segments.append(_Segment(df, rows))
+    def _add(self, df: DataFrame, rows: int, held: HeldTerms | None = None) -> None:
+        self._segments.append(_Segment(df, rows, held))
         self.untold.append(df)
         if len(self._segments) > _MOST_SEGMENTS:
             ordered = sorted(self._segments, key=lambda segment: segment.rows)
             small = reduce(lambda left, right: left.union(right), (segment.df for segment in ordered[:_FOLDED]))
             # The files of the small ones stay: a data frame that somebody made before may read them.
-            self._segments = [*ordered[_FOLDED:], _Segment(*self._workspace.write(small.coalesce(1), "universe"))]
+            parts = [segment.held for segment in ordered[:_FOLDED] if segment.held is not None]
+            held = HeldTerms.together(parts) if len(parts) == _FOLDED else None
+            written = _Segment(*self._workspace.write(small.coalesce(1), "universe"), held)
+            self._segments = [*ordered[_FOLDED:], written]
 
     def _collide(self, terms: DataFrame, ids: DataFrame) -> None:
         """Raises `Collisions`: who had the id first keeps it, else the first in the order of texts."""

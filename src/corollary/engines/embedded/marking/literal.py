@@ -1,0 +1,229 @@
+"""The deletions of Backward/Forward as the program of paper 004 makes them, whose rule applications its tables count.
+
+It differs from the letter of Algorithm 1, and each difference can be seen in the published counts:
+
+- Everything goes depth first: what becomes of a fact is followed to its end before the search that met it goes on. When a fact is
+  proven, what else the facts being checked need beside it is looked for before anything is derived from it.
+- Marked facts do not wait in W. They are taken up one by one, before block c; one that another check has reached is not counted
+  as a mark.
+- What could not be proven is deleted right after each check, not when W is empty.
+- No fact is delayed before all marked facts were checked, so backward chaining visits facts that were known to be proven:
+  these are the additional applications of the paper's Table 1.
+- Block c passes over delayed facts, which are proven already.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from corollary.engines.embedded.marking.backward_forward import (
+    LITERAL,
+    give_up_unproven,
+    mark,
+    marks,
+    next_affected,
+    next_start,
+)
+from corollary.engines.embedded.marking.fact_table import EXPLICIT, NONE, PRESENT, C, D, V, W, Y
+from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
+from corollary.engines.embedded.marking.rule_tables import P_LEVELS, P_LEVELS_END
+from corollary.engines.embedded.marking.work import (
+    BUDGET,
+    DELAYS,
+    DONE,
+    LIST_C,
+    LIST_STARTS,
+    LIST_V,
+    LIST_W,
+    LIST_Y,
+    MARKED_STARTS,
+    N_BACKWARD,
+    N_FORWARD,
+    N_IMPLICIT,
+    NEEDS_FRAMES,
+    OPEN_FRAMES,
+    PAUSED,
+    SEEN,
+    TAKEN,
+    push,
+)
+
+# What a frame does for its fact: prove it, look what else is needed beside it, derive from it; or the second while it is delayed.
+_CHECK, _NEEDS, _FORWARD, _DELAYED = 0, 1, 2, 3
+_STAGE = -1  # where a frame says so
+
+
+@njit(cache=True, nogil=True)
+def _open(work: Any, fact: Any, stage: Any) -> None:
+    frame = work.frames[work.scalars[OPEN_FRAMES]]
+    start_search(frame, fact)
+    frame[_STAGE] = stage
+    work.scalars[OPEN_FRAMES] += 1
+
+
+@njit(cache=True, nogil=True)
+def _prove(table: Any, work: Any, fact: Any) -> None:
+    if not table.flags[fact] & C:
+        push(work, LIST_C, fact)
+    table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | V | C
+    push(work, LIST_V, fact)
+
+
+@njit(cache=True, nogil=True)
+def _is_checked(table: Any, fact: Any) -> Any:
+    """Whether a fact is being checked and has no proof yet."""
+    return (table.flags[fact] & (W | C)) != 0 and not table.flags[fact] & (V | D)
+
+
+@njit(cache=True, nogil=True)
+def _check_others(table: Any, rules: Any, work: Any, plan: Any, frame: Any) -> Any:
+    """The facts of an instance that were not looked at are checked next, explicit ones first; False where there are none."""
+    found = False
+    count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
+    for is_explicit in (False, True):
+        for level in range(count):
+            fact = frame[work.chosen + level]
+            if not table.flags[fact] & (W | C) and ((table.flags[fact] & EXPLICIT) != 0) == is_explicit:
+                table.flags[fact] |= W
+                push(work, LIST_W, fact)
+                _open(work, fact, _CHECK)
+                found = True
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _has_proof(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
+    """Whether proven facts derive a fact; it is marked where a marked one is among them."""
+    frame = work.search
+    start_search(frame, fact)
+    plan = next_instance(table, rules, True, frame, work.chosen, V, 0, order, work.key)
+    if plan == NONE:
+        return False
+    work.scalars[SEEN] += 1
+    work.scalars[N_FORWARD] += 1
+    if marks(table, work, frame, rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS], LITERAL):
+        mark(table, work, fact, LITERAL)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _check(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
+    """b) The next instance that may prove a fact; at the end, whether it is proven."""
+    scalars, fact = work.scalars, frame[F_FACT]
+    if not table.flags[fact] & W:
+        scalars[OPEN_FRAMES] -= 1
+        return
+    is_proven = (table.flags[fact] & (EXPLICIT | Y)) != 0
+    while not is_proven:
+        plan = next_instance(table, rules, True, frame, work.chosen, PRESENT, D, order, work.key)
+        if plan == NONE:
+            break
+        scalars[SEEN] += 1
+        if _check_others(table, rules, work, plan, frame):
+            scalars[N_BACKWARD] += 1
+            return
+    if is_proven or _has_proof(table, rules, work, fact, order):
+        _prove(table, work, fact)
+        start_search(frame, fact)
+        frame[_STAGE] = _NEEDS
+        return
+    table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | C
+    push(work, LIST_C, fact)
+    scalars[OPEN_FRAMES] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _needs(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
+    """b) The next fact that one being checked needs beside a proven or delayed one."""
+    scalars, fact = work.scalars, frame[F_FACT]
+    is_delayed = frame[_STAGE] == _DELAYED
+    if is_delayed and table.flags[fact] & (W | C):
+        scalars[OPEN_FRAMES] -= 1
+        return
+    while True:
+        plan = next_instance(table, rules, False, frame, work.chosen, PRESENT, D, order, work.key)
+        if plan == NONE:
+            break
+        scalars[SEEN] += 1
+        head = head_of(table, rules, plan, frame, work.key)
+        if head == NONE or not _is_checked(table, head):
+            continue
+        if is_delayed:  # it is proven as soon as the others were looked at
+            table.flags[fact] |= W
+            push(work, LIST_W, fact)
+            frame[_STAGE] = _CHECK
+        if _check_others(table, rules, work, plan, frame) or is_delayed:
+            scalars[N_BACKWARD] += 1
+            return
+    if is_delayed:
+        scalars[OPEN_FRAMES] -= 1
+    else:
+        start_search(frame, fact)
+        frame[_STAGE] = _FORWARD
+
+
+@njit(cache=True, nogil=True)
+def _derive(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
+    """a) The next fact that follows from a proven one and others."""
+    scalars = work.scalars
+    while True:
+        plan = next_instance(table, rules, False, frame, work.chosen, V, 0, order, work.key)
+        if plan == NONE:
+            scalars[OPEN_FRAMES] -= 1
+            return
+        scalars[SEEN] += 1
+        head = head_of(table, rules, plan, frame, work.key)
+        is_checked = (table.flags[head] & (W | C)) != 0
+        if table.flags[head] & V or not (is_checked or (scalars[DELAYS] and not table.flags[head] & Y)):
+            continue
+        scalars[N_FORWARD] += 1
+        if marks(table, work, frame, rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS], LITERAL):
+            mark(table, work, head, LITERAL)
+        if is_checked:
+            _prove(table, work, head)
+        else:
+            table.flags[head] |= Y
+            push(work, LIST_Y, head)
+        _open(work, head, _NEEDS if is_checked else _DELAYED)
+        return
+
+
+@njit(cache=True, nogil=True)
+def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
+    """Blocks a to d, until nothing more is to be deleted; what is has the flag D."""
+    scalars = work.scalars
+    limit = scalars[SEEN] + BUDGET
+    while scalars[SEEN] < limit:
+        depth = scalars[OPEN_FRAMES]
+        if depth + work.instances.shape[1] > len(work.frames):
+            return NEEDS_FRAMES
+        if depth > 0:
+            frame = work.frames[depth - 1]
+            if frame[_STAGE] == _CHECK:
+                _check(table, rules, work, frame, order)
+            elif frame[_STAGE] == _FORWARD:
+                _derive(table, rules, work, frame, order)
+            else:
+                _needs(table, rules, work, frame, order)
+            continue
+        if give_up_unproven(table, work):
+            continue
+        fact = next_start(table, work)
+        if fact != NONE:
+            scalars[N_IMPLICIT] += scalars[TAKEN + LIST_STARTS] <= scalars[MARKED_STARTS]
+        elif not scalars[DELAYS]:
+            scalars[DELAYS] = scalars[LIST_V] + 1  # and those facts are gone through again, for what they delay
+            continue
+        elif scalars[TAKEN + LIST_V] + 1 < scalars[DELAYS]:
+            _open(work, np.int64(work.lists[LIST_V, scalars[TAKEN + LIST_V]]), _FORWARD)
+            scalars[TAKEN + LIST_V] += 1
+            continue
+        else:
+            fact = next_affected(table, rules, work, mode, order)
+        if fact == NONE:
+            return DONE
+        _open(work, fact, _CHECK)
+    return PAUSED
