@@ -1,11 +1,12 @@
 """One built-in over a column of ten million different constants, on both engines.
 
-A built-in is *applied* by a body that keeps few rows: all of them are computed, and what is left to do is small, so that the time
-is that of the built-in, of reading the column and, for texts on Spark, of finding them. Where the built-in is a function, it also
-*derives* a fact with its value for every row. That adds what facts cost: to find the distinct ones and to write them, and to give
-an id to each new constant. Targets are for applying; both are shown. The rows are in the engine before.
+A built-in is *applied* by a body that keeps few rows, though it is computed for all of them. On Spark the time to read a column
+of numbers is taken off; what is left is the built-in and, for texts, finding them. Where it is a function, it also *derives* a
+fact with its value for every row, nothing taken off. That adds what facts cost: to find the distinct ones and to write them, and
+to give an id to each new constant. Targets are for applying; both are shown.
 
-Both are per second of processor time, of all threads and processes: other work on the machine does not matter much.
+Rows are per second of processor time, of all threads and processes: other work on the machine does not matter much. They are in
+the engine before, and each body has run before.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,9 @@ from corollary import KnowledgeBase
 ROWS = {"full": 10_000_000, "quick": 20_000}
 SIZES = tuple(ROWS)
 _WARM = 1000  # rows of a first run, for imports and compiled kernels
+_APPLIED, _DERIVED = "r(X)", "r(X, Y)"
+_NEITHER = "X > 5000000, X < 5000100"  # files cannot tell that they have none of these: all rows are read, few are kept
+_NOISE = 10  # a difference of less than such a part of reading the column is not told from nothing
 NUMBERS, TEXTS = 5.0, 1.0  # million rows per second and core
 
 
@@ -88,7 +91,7 @@ def embedded(outcome: Outcome, rows: int) -> None:
             return _derived(f"{head} :- n(X), {body}.", table)
 
         for name, case in _cases(kind):
-            for head, body in (("r(X)", case.applied), ("r(X, Y)", case.derived)):
+            for head, body in ((_APPLIED, case.applied), (_DERIVED, case.derived)):
                 if body is not None:
                     _derived(f"{head} :- n(X), {body}.", table.slice(0, _WARM))
             _measure(outcome, name, case, rows, run)
@@ -110,16 +113,20 @@ def spark(outcome: Outcome, rows: int) -> None:
 
     session = start_session("builtins", cores=2, heap_megabytes=4096)
     try:
+        reading = 0.0
         for kind in ("numbers", "texts"):
             kb = KnowledgeBase("", engine=session, updates=False)
             kb.insert("n", column(kind, rows))
             kb.materialise()
-            len(kb.query("n(X), X = 0"))  # a first job, for classes of Java that every job needs
+            if kind == "numbers":
+                reading = min(_asked(kb, _NEITHER)[0] for _ in range(3))
+                outcome.add("a column of numbers", "reading it", reading)
 
-            def run(head: str, body: str, kb: Any = kb) -> tuple[float, int]:
-                start = seconds_of_tree()
-                found = len(kb.query(f"n(X), {body}"))
-                return seconds_of_tree() - start, found
+            def run(head: str, body: str, kb: KnowledgeBase = kb, reading: float = reading) -> tuple[float, int]:
+                if head != _APPLIED:
+                    return _asked(kb, body)
+                (first, found), (second, _) = (_asked(kb, body) for _ in range(2))
+                return max(min(first, second) - reading, reading / _NOISE), found
 
             for name, case in _cases(kind):
                 _measure(outcome, name, case, rows, run)
@@ -128,17 +135,24 @@ def spark(outcome: Outcome, rows: int) -> None:
         session.stop()
 
 
+def _asked(kb: KnowledgeBase, body: str) -> tuple[float, int]:
+    """The processor time of a query, and how many answers it has."""
+    start = seconds_of_tree()
+    found = len(kb.query(f"n(X), {body}"))
+    return seconds_of_tree() - start, found
+
+
 def _cases(kind: str) -> list[tuple[str, Case]]:
     return [(name, case) for name, case in CASES.items() if case.column == kind]
 
 
 def _measure(outcome: Outcome, name: str, case: Case, rows: int, run: Callable[[str, str], tuple[float, int]]) -> None:
-    seconds, found = run("r(X)", case.applied)
+    seconds, found = run(_APPLIED, case.applied)
     outcome.check(name, found, case.expected(rows))
     speed = rows / max(seconds, 1e-9) / 1e6
     outcome.add(name, "applied, rows per second and core", speed, "million", target=case.target, less=False)
     if case.derived is not None:
-        seconds, found = run("r(X, Y)", case.derived)
+        seconds, found = run(_DERIVED, case.derived)
         outcome.check(f"{name}, a fact for every row", found, rows)
         outcome.add(name, "a fact for every row", rows / max(seconds, 1e-9) / 1e6, "million")
 

@@ -12,7 +12,7 @@ def test_the_embedded_engine_on_small_data_gives_the_right_numbers() -> None:
     outcome = run_experiment("embedded", "quick")
     assert not outcome.problems
     assert not outcome.verdicts
-    assert [figure.case for figure in outcome.figures] == list(CASES)
+    assert [figure.case for figure in outcome.figures if figure.what.startswith("applied")] == list(CASES)
 
 
 def test_the_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ PROGRAMS = {
     "some rows leave Spark": MIXED + "out(X, Y) :- v(X), Y = X + 1, not Y > 100.",
     "no value under negation": MIXED + "w(0). out(X, 0) :- v(X), not w(X - 1).",
     "new strings": MIXED + "out(X, Y) :- v(X), Y = upper(X).  again(Y, Z) :- out(_, Y), Z = concat(Y, Y).",
+    "strings of numbers": MIXED + "out(X, Y) :- v(X), Y = xsd:string(X).",
     "two texts": MIXED + 'out(X, Y) :- v(X), v(Y), pred:contains(X, Y), not pred:matches(X, "^b").',
     "a step that tasks do": MIXED + 'out(X, Y) :- v(X), N = length(X), N < 5, Y = func:replace(X, "b", "c").',
     "recursion": 'out(0, "a"). out(N, T) :- out(M, S), M < 4, N = M + 1, T = concat(S, "b"), length(T) < 5.',
@@ -34,6 +35,7 @@ def test_rules_in_rounds_give_what_the_oracle_gives(name: str) -> None:
         assert {tuple(map(Constant, row)) for row in kb.facts(predicate).constants()} == expected, predicate
 
 
+@pytest.mark.slow
 def test_constants_whose_hashes_collide_keep_apart() -> None:
     texts = [f"t{number}" for number in range(40)]
     narrow = SparkSettings(partitions=2, strategy="rounds", hash_bits=8)

@@ -162,8 +162,8 @@ def test_three_hundred_rules_are_drawn_in_two_seconds_without_their_texts() -> N
     rules = [f"p{i}(X) :- e(X)" + "".join(f", p{(i * k) % i}(X)" for k in (7, 11, 13) if i > 10) for i in range(300)]
     analysis = analysed(".\n".join(rules) + ".")
     assert len(analysis.graph.rules) == 300
-    start = time.perf_counter()
+    start = time.process_time()
     root = parsed(analysis)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert rules_in(root) == set(analysis.graph.rules)
     assert not any(":-" in word for word in words_in(root))

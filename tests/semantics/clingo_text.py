@@ -37,7 +37,7 @@ class UnsafeForClingo(Exception):
 
 def stable_model(program: Program, *, unsafe: bool = False) -> Facts:
     """The facts of the one stable model by predicate, each as clingo writes it."""
-    control = clingo.Control(["--warn=none", "--models=2"], message_limit=0)
+    control = clingo.Control(["--warn=none", "--models=2"], logger=lambda *_: None)
     try:
         control.add("base", [], "\n".join(_lines(program, unsafe)))
         control.ground([("base", [])], context=_Context())
@@ -109,10 +109,17 @@ def _rule(head: Atom, body: Iterable[BodyElement], name: str, unsafe: bool) -> I
         everywhere |= set(kept)
     if unsafe:
         plain += [f"auxany(V{one})" for one in sorted(everywhere | limited)]
-    terms = [*head.arguments, *(side for one in elements if isinstance(one, Comparison) for side in (one.left, one.right))]
+    terms = [
+        *head.arguments,
+        *(side for one in elements if isinstance(one, Comparison) for side in (one.left, one.right)),
+    ]
     parts = [part for term in terms for part in subterms(term)]
-    plain += [f"@proper({_term(part.tail)}) = 1" for part in parts if isinstance(part, ListTerm) and part.tail]
+    plain += [f"@proper({_term(part.tail)}) = 1" for part in parts if isinstance(part, ListTerm) and _is_open(part)]
     yield f"{_literal(head)} :- {', '.join(plain)}."
+
+
+def _is_open(term: ListTerm) -> bool:
+    return term.tail is not None and _term(term.tail) != "_"
 
 
 def _literal(element: BodyElement) -> str:

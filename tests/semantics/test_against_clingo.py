@@ -52,7 +52,7 @@ TERM_RULES = (
     "r(X) :- q(X), not t(X)",
     "r(f(X)) :- q(X), X = [_ | _]",
     "r([X, Y]) :- p(X, Y), not q(Y)",
-    "r(Z) :- u(X, Y), g(X, Z) = g(Z, Y)",
+    "r(Z) :- u(X, Y), q(Z), g(X, Z) = g(Z, Y)",
     "r(X) :- p(X, Y), X = f(Y)",
     "s(X, Y) :- q(X), r(Y), not X = [Y]",
     "s(X, Y) :- q(X), q(Y), X = f(Y), not u(X, _)",
@@ -71,7 +71,10 @@ def test_locally_stratified_rules(rules: list[str], facts: list[str]) -> None:
     assert_agrees(rules, facts)
 
 
-@given(test_unsafe.RULES, some(test_unsafe.FACTS))
+STATED = test_unsafe.FACTS[:5]  # of predicates that no rule derives: those feed the universe in every program
+
+
+@given(test_unsafe.RULES, some(STATED))
 @settings(max_examples=60)
 def test_unsafe_rules(rules: list[str], facts: list[str]) -> None:
     assert_agrees(rules, facts, unsafe="universe")

@@ -45,6 +45,7 @@ def test_a_bad_update_is_rejected_and_the_stream_goes_on(case: str) -> None:
     result = next(stream)
     assert result.rejected is not None
     assert result.rejected.diagnostics[0].code.startswith(code)
+    assert result.rejected.diagnostics[0].message.startswith("update 1")
     assert (dict(result.inserted), dict(result.deleted), list(result.inserted["path"])) == ({}, {}, [])
     assert (kb.count("edge"), kb.count("path")) == (1, 1)
     assert sorted(next(stream).inserted["path"]) == [(1, 3), (2, 3)]

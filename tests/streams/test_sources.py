@@ -67,8 +67,9 @@ def filled() -> queue.Queue:
         lambda: io.StringIO(JSON),
         lambda: io.StringIO(TEXT),
         lambda: io.BytesIO(JSON.encode()),
+        lambda: arriving(0.01),
     ],
-    ids=["list", "tuple", "generator", "queue", "objects", "json", "text", "bytes"],
+    ids=["list", "tuple", "generator", "queue", "objects", "json", "text", "bytes", "asynchronous"],
 )
 def test_every_source_gives_one_result_for_each_update(make: Callable[[], object]) -> None:
     stream = KnowledgeBase(RULES).stream(make())

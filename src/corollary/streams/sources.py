@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import queue
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -203,7 +203,27 @@ def source_of(
         return Ready(source, len(source))
     if isinstance(source, Iterable):
         return Pumped(source, size)
+    if isinstance(source, AsyncIterable):
+        return Pumped(_driven(source), size)
     raise TypeError(f"updates come from an iterable, a queue or a file, not from {type(source).__name__}")
+
+
+def _driven(source: AsyncIterable[Any]) -> Iterator[Any]:
+    """What an asynchronous source gives, by an event loop of its own."""
+    import asyncio
+
+    updates = aiter(source)
+    with asyncio.Runner() as runner:
+        while True:
+            try:
+                update = runner.run(_next_of(updates))
+            except StopAsyncIteration:
+                return
+            yield update
+
+
+async def _next_of(updates: AsyncIterator[Any]) -> Any:
+    return await anext(updates)
 
 
 def _file(

@@ -6,10 +6,11 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from corollary.diagnostics import ProgramError, catalogue
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.streams.positions import Positions
 from corollary.streams.results import RejectedUpdate, StreamResult, StreamStatistics, UpdateStatistics
 from corollary.streams.sources import UpdateSource
@@ -122,10 +123,11 @@ class Stream(Iterator[StreamResult]):
         return self._target.upcoming(self._ahead)
 
     def _reject(self, number: int, update: Arrived, error: ProgramError, seconds: float) -> StreamResult:
+        told = tuple(_at(update.place, diagnostic) for diagnostic in error.diagnostics)
         if self._fails:
             self.close()
-            raise error
-        rejected = RejectedUpdate(number, update.place, tuple(error.diagnostics), update.text)
+            raise ProgramError(told) from error
+        rejected = RejectedUpdate(number, update.place, told, update.text)
         if len(self.rejects) < _KEPT_REJECTS:
             self.rejects.append(rejected)
         if self._log is not None:
@@ -153,6 +155,13 @@ class Stream(Iterator[StreamResult]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _at(place: str, diagnostic: Diagnostic) -> Diagnostic:
+    """The same, saying which update it is about."""
+    if diagnostic.message.startswith(place):
+        return diagnostic
+    return replace(diagnostic, message=f"{place}: {diagnostic.message}")
 
 
 class _Look:

@@ -43,7 +43,7 @@ class Streaming:
         rejects: str | PathLike[str] | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Follows updates from an iterable, a `queue.Queue` or a file, one result for each; see docs/streams.md.
+        """Follows updates from an iterable of either kind, a `queue.Queue` or a file, one result for each; see docs/streams.md.
 
         With a `name`, which needs a knowledge base in a directory, the position in the source commits with each version, and
         a stream of the same name goes on from there.

@@ -48,7 +48,8 @@ class Published:
         ids = ids_of_universe(universe, codes.reshape(-1)).reshape(len(codes), arity)
         frame = frame_of_ids(spark, ids)
         self.frame = Frame(frame.df.repartition(parts) if len(codes) else frame.df, arity)
-        self.context: Context = SimpleNamespace(spark=spark, universe=SimpleNamespace(df=_universe(spark, self.kb)))  # type: ignore[assignment]
+        terms = SimpleNamespace(df=_universe(spark, self.kb), held_forms=lambda ids: None)
+        self.context: Context = SimpleNamespace(spark=spark, universe=terms)  # type: ignore[assignment]
 
 
 def _universe(spark: SparkSession, kb: KnowledgeBase) -> Any:

@@ -39,7 +39,7 @@ def generated(profile: Any, count: int) -> list[Scenario]:
         ("auto", 6, {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}),
         ("dred", 2, {"fold_changes": 0}),
         ("dred", 2, {"change_rows": 2}),
-        ("dred-counting", 4, {"fold_changes": 0}),
+        ("dred-counting", 3, {"fold_changes": 0}),
         ("dred-counting", 1, {"change_rows": 2}),
         ("recompute", 6, {}),
     ],

@@ -155,7 +155,8 @@ def _read(data: Any, offsets: Any, numbers: Any, scales: Any) -> bool:
             at += 1
         if stop - at > MOST_DIGITS + 1 or at == stop:
             return False
-        number, scale = 0, -1
+        number: Any = 0
+        scale = -1
         while at < stop:
             sign = data[at]
             if sign == _POINT:

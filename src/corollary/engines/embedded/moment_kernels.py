@@ -29,9 +29,9 @@ def _days_of(year: int, month: int, day: int) -> int:
 
 
 @njit(inline="always")
-def _number(texts: Any, at: int, width: int) -> int:
+def _number(texts: Any, at: int, width: int) -> Any:
     """The number that so many digits say; -1 where one is no digit."""
-    number = 0
+    number: Any = 0
     for i in range(at, at + width):
         if texts[i] < _ZERO or texts[i] > _NINE:
             return -1
@@ -67,7 +67,7 @@ def read_moments(
             if year < 1 or month < 1 or month > 12 or day < 1 or day > _days_in(year, month):
                 return False
             at += 10
-        clock = 0
+        clock: Any = 0
         if has_time:
             if has_date:
                 if at >= stop or texts[at] != _T:

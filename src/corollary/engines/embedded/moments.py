@@ -74,7 +74,8 @@ class Moments:
 
     def places(self) -> Array:
         """Microseconds on the time line of UTC: the order of moments. What has no zone counts as UTC."""
-        return places_of(self.parts)
+        found: Array = places_of(self.parts)
+        return found
 
     def moved(self, microseconds: int) -> Moments:
         """So much later, in the same zone; a date forgets the time of the day."""

@@ -71,7 +71,7 @@ def encode_words(
             while True:
                 entry = table[slot]
                 if entry == 0:
-                    code = size
+                    code: Any = size
                     kinds[code] = kind
                     words[code] = word
                     size += 1
@@ -121,7 +121,7 @@ def encode_bytes(
             while True:
                 entry = table[slot]
                 if entry == 0:
-                    code = size
+                    code: Any = size
                     kinds[code] = kind
                     words[code] = text_size
                     lengths[code] = length
@@ -174,7 +174,8 @@ def replace_codes(
         if kind < _INLINE_KINDS:
             mixed = _hash_word(kind, words[code])
         else:
-            mixed = _hash_text(kind, U64(texts_place) + U64(words[code]), np.int64(lengths[code]))
+            length: Any = np.int64(lengths[code])
+            mixed = _hash_text(kind, U64(texts_place) + U64(words[code]), length)
         slot = mixed >> U64(shift)
         while np.int64(table[slot] & _LOW) - 1 != code:
             slot = (slot + U64(1)) & mask

@@ -208,7 +208,7 @@ class Universe:
         )
         terms = self.kinds[made] == Kind.TERM
         for word, code in zip(self.words[made[terms]].tolist(), opaque[terms].tolist(), strict=True):
-            self._term_codes[Constant(self._terms[word])] = code  # type: ignore[arg-type]
+            self._term_codes[Constant(self._terms[word])] = code
         for array in (self.kinds, self.words, self.lengths):
             array[opaque] = array[made]
         self.size -= len(made)

@@ -65,7 +65,9 @@ def can_split(steps: Sequence[Step], columns: Sequence[str]) -> bool:
     of_texts = [one for one in conditions if one.texts]
     if any(len(one.texts) > 1 or not one.texts <= set(columns) for one in of_texts):
         return False
-    return len(of_texts) == len(conditions) or not any(step.texts for step in steps)
+    if len(of_texts) == len(conditions):
+        return True
+    return not any(step.texts or step.text is not None for step in steps)
 
 
 def run_steps(df: DataFrame, steps: Sequence[Step], universe: KnownTexts) -> Stage:

@@ -20,8 +20,9 @@ from corollary.engines.spark.algebra.column_terms import (
     NotAColumnError,
     nothing,
 )
+from corollary.engines.spark.algebra.profiles import STRINGS
 from corollary.engines.spark.algebra.sql_text import constant as constant_sql
-from corollary.program import Constant, Term
+from corollary.program import Constant, Term, Variable
 from corollary.program.builtins.names import FUNC, PRED
 from corollary.program.values import XSD
 
@@ -136,6 +137,8 @@ def _divided(terms: ColumnTerms, arguments: Sequence[Term]) -> tuple[ColumnTerm,
 @_function(XSD + "string")
 def _to_string(terms: ColumnTerms, arguments: Sequence[Term]) -> ColumnTerm:
     (argument,) = arguments
+    if isinstance(argument, Variable) and not terms.variables[argument.name].classes & ~STRINGS:
+        return terms.text(argument)
     number = terms.number(argument, strict=True)
     return _string(f"CAST({number.sql} AS STRING)", number)
 

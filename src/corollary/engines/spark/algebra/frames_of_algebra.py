@@ -199,7 +199,8 @@ class Translator:
         self.minting += stage.minting
         found = stage.df
         if len(steps) < len(chain):
-            found = self._in_tasks(found, chain[len(steps) :], chain[len(steps)].input, before)
+            left = chain[len(steps) :]
+            found = self._in_tasks(found.select(*self._columns(left[0].input)), left, left[0].input, before)
         outputs = self._columns(node)
         for rest in stage.rest:
             tasks = self._in_tasks(rest, chain, below, len(self.minting))
