@@ -11,7 +11,7 @@ from rich.console import Console
 
 from benchmarks.__main__ import main
 from benchmarks.streams import city
-from benchmarks.streams.command import Report, print_report
+from benchmarks.streams.command import Report
 from benchmarks.streams.edges import replacing_edges, tossed_edges
 from benchmarks.streams.experiments import EXPERIMENTS, Sizes, run_experiment
 from benchmarks.streams.published import SEQ, TRANS
@@ -78,7 +78,7 @@ def test_tiny_experiments_give_the_right_states(name: str) -> None:
     assert Outcome.of(json.loads(json.dumps(outcome.as_dict()))) == outcome
     assert verdicts([outcome]) == []  # tiny data have no targets
     console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    print_report(Report({name: outcome}), console)
+    Report({name: outcome}).print(console)
     shown = console.export_text()
     assert ("changes/s" if name == "structured" else "bf-marking") in shown
     if name == "seq":
