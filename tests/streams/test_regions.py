@@ -121,3 +121,16 @@ def test_facts_that_never_end_take_no_more_memory() -> None:
     assert region._table.capacity == 1024
     assert region.size == kb.count("edge") + kb.count("path") + kb.count("back") == 20 + 2 * 210
     assert engine_of(kb).visible("path").size < 10_000
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dred", "dred-marking", "bf", "bf-marking", "bf-marking-literal"])
+def test_a_fact_that_becomes_explicit_while_it_is_derived(strategy: str) -> None:
+    """Nobody sees a change when path(0, 3) is stated, but it carries path(3, 3) when its derivation goes."""
+    kb = KnowledgeBase("""
+        edge(3, 0). edge(0, 1). edge(1, 3).
+        path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z).
+    """)
+    updates = [Change(insert={"path": [(0, 3)]}), Change(delete={"edge": [(1, 3)]})]
+    for _ in kb.stream(updates, strategy=strategy):
+        pass
+    assert sorted(kb.facts("path")) == [(0, 1), (0, 3), (3, 0), (3, 1), (3, 3)]

@@ -349,11 +349,16 @@ class Maintainer:
             return True
         if isinstance(rules, AggregateRules) or not rules.step.recursive:
             return False
-        maintained, replaced = self._transaction.maintained, self._transaction.replaced
-        return any(
-            replaced[name].may_delete if name in replaced else name in maintained and maintained[name].has_lost
-            for name in rules.heads
-        )
+        return any(map(self._has_other_support, rules.heads))
+
+    def _has_other_support(self, head: str) -> bool:
+        """Whether facts have lost support, or have got some that a strategy with facts of its own does not know of."""
+        if head in self._transaction.replaced:
+            return self._transaction.replaced[head].may_delete
+        maintained = self._transaction.maintained.get(head)
+        if maintained is None:
+            return False
+        return maintained.has_lost or (self._strategy.keeps_facts and bool(maintained.counts_before))
 
     def _maintain(self, rules: RulesOfStep, change: RuleChange, recursive: dict[str, list[StepRules]]) -> StepReport:
         started, instances = time.perf_counter(), self._work.instances

@@ -36,6 +36,7 @@ class Strategy:
     counts_recursion = False  # recursive steps count their rule instances
     follows_closures = True  # hyper-nodes that are closures are kept as such
     replaces = False  # what is derived anew takes the place of what was there
+    keeps_facts = False  # recursive steps keep facts of their own, and hear of facts that others support by now
 
     def __init__(self) -> None:
         self._costs: dict[str, int] = {}

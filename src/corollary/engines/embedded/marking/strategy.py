@@ -34,6 +34,7 @@ class MarkingStrategy(Strategy):
 
     follows_closures = False
     replaces = True
+    keeps_facts = True
 
     def __init__(self, name: str, *, adapts: bool = False) -> None:
         super().__init__()
