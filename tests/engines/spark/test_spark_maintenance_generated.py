@@ -36,7 +36,7 @@ def generated(profile: Any, count: int) -> list[Scenario]:
     ("strategy", "count", "limits"),
     [
         ("auto", 24, {}),
-        ("auto", 6, {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}),
+        ("auto", 3, {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}),
         ("dred", 2, {"fold_changes": 0}),
         ("dred", 2, {"change_rows": 2}),
         ("dred-counting", 3, {"fold_changes": 0}),
