@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from corollary.analysis import RuleGraph
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT
+from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.relations import COUNT, Frame, column_names
 from corollary.planning.steps import is_auxiliary
 from corollary.store.delta_folder import DataFile
@@ -151,7 +152,7 @@ def _frame(context: Context, arity: int, stored: StoredFacts | None, change: Par
             pa.array(np.zeros(kept.sum(), np.int64))
         ]
         table = pa.table([*columns, pa.array(change.change[kept])], names=[*column_names(arity), COUNT])
-        parts.append(context.spark.createDataFrame(table))
+        parts.append(rows_of_table(context.spark, table))
     if change is None:
         return Frame(parts[0], arity, stored.rows if stored else 0)
     together = reduce(lambda left, right: left.union(right), parts)
@@ -203,4 +204,4 @@ def term_frames(context: Context, store: Store) -> Iterator[DataFrame]:
         yield context.spark.read.schema(schema).parquet(*paths)
     recent = store.recent_terms().combine_chunks()  # Spark loses rows behind an empty chunk
     if recent.num_rows:
-        yield context.spark.createDataFrame(recent)
+        yield rows_of_table(context.spark, recent)

@@ -24,6 +24,7 @@ from corollary.planning.algebra import (
     delta_versions,
     walk,
 )
+from corollary.planning.distinct_rows import has_distinct_rows
 from corollary.program import Atom, Constant
 
 
@@ -180,3 +181,25 @@ def test_sources_of_aggregates_are_translated_too() -> None:
     assert below(below(found, Aggregate)[0], AntiJoin)
     assert {node.predicate for node in below(found, Scan)} == {"q", "r", "s"}
     assert all(isinstance(source, (Atom, AggregateSource)) for source in one.body.sources)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("p(X, Y) :- q(X, Y).", True),
+        ("p(X) :- q(X, Y).", False),
+        ("p(X) :- q(X, _).", False),
+        ("p(X) :- q(X, 7).", True),
+        ("p(X) :- q(X, X).", True),
+        ("p(X, Y) :- n(X), Y = X + 1.", True),
+        ("p(Y) :- n(X), Y = X + 1.", False),
+        ("p(X) :- n(X), Y = X + 1, Y < 100.", True),
+        ("p(X, Z) :- q(X, Y), q(Y, Z).", False),
+        ("p(X, Y, Z) :- q(X, Y), q(Y, Z), not r(X, Z).", True),
+        ("p(X) :- n(X), q(X, _).", True),
+        ("p(X, count(Y)) :- q(X, Y).", True),
+        ("p() :- n(X).", False),
+    ],
+)
+def test_rows_that_cannot_repeat(text: str, expected: bool) -> None:
+    assert has_distinct_rows(tree(text)) is expected

@@ -16,12 +16,26 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 
+_ROWS_OF_A_TASK = 250_000
+
+
+def rows_of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """The rows of a table of the driver, whose columns have names that Spark can tell apart.
+
+    Of a large table Spark makes one task for each batch of a few thousand rows, and each of them would write a file.
+    """
+    df = spark.createDataFrame(table)
+    if table.num_rows <= _ROWS_OF_A_TASK:
+        return df
+    return df.coalesce(-(-table.num_rows // _ROWS_OF_A_TASK))
+
+
 def frame_of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
     """The rows of a table of the driver; the types are those that `narrowed` leaves."""
     if not table.num_columns:
         return spark.range(table.num_rows).select()
     names = [f"c{place}" for place in range(table.num_columns)]  # Spark knows no two columns that differ in case only
-    df = spark.createDataFrame(table.rename_columns(names))
+    df = rows_of_table(spark, table.rename_columns(names))
     return described(df, table.schema)
 
 

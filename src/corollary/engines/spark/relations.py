@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.planning.steps import is_auxiliary
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class LocalFrame(LazyFrame):
     """Rows that the driver has."""
 
     def __init__(self, spark: SparkSession, table: pa.Table, arity: int) -> None:
-        super().__init__(lambda: spark.createDataFrame(table), arity, table.num_rows)
+        super().__init__(lambda: rows_of_table(spark, table), arity, table.num_rows)
         object.__setattr__(self, "table", table)
 
     @property
@@ -95,7 +96,7 @@ def frame_of_ids(spark: SparkSession, ids: np.ndarray[Any, np.dtype[np.int64]]) 
     if not arity:
         ids, count = np.zeros((1, 1), np.int64), 1
     columns = [pa.array(np.ascontiguousarray(ids[:, place], np.int64)) for place in range(ids.shape[1])]
-    return Frame(spark.createDataFrame(pa.table(columns, names=column_names(arity))), arity, count)
+    return Frame(rows_of_table(spark, pa.table(columns, names=column_names(arity))), arity, count)
 
 
 def union(frames: Sequence[Frame]) -> Frame:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from corollary.engines.embedded.universe import Kind
 from corollary.engines.spark.algebra import column_functions, column_texts  # noqa: F401  (they fill the functions of terms)
-from corollary.engines.spark.algebra.column_terms import INLINE, ColumnTerms, Known, NotAColumnError, known_of
+from corollary.engines.spark.algebra.column_term import NotAColumnError
+from corollary.engines.spark.algebra.column_terms import INLINE, ColumnTerms, Known, known_of
 from corollary.engines.spark.algebra.profiles import (
     ANYTHING,
     DOUBLES,
@@ -90,10 +91,10 @@ class Classes:
             found = ColumnTerms({name: Known("", self.of(node, name)) for name in names}).of(expression)
         except NotAColumnError:
             return ANYTHING
+        if found.kind in (Kind.INTEGER, Kind.DOUBLE) and found.exact:
+            return ANYTHING
         if found.kind != Kind.INTEGER:
             return known_of("", found).classes
-        if found.exact:
-            return ANYTHING
         return known_of("", found).classes if found.most < INLINE else INTEGERS | LARGE_INTEGERS
 
     def _of_result(self, operation: AggregateOperation, node: Algebra) -> int:

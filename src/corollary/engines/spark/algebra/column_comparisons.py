@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.algebra.column_terms import ColumnTerm, ColumnTerms, NotAColumnError
+from corollary.engines.spark.algebra.column_doubles import compared_doubles
+from corollary.engines.spark.algebra.column_term import ColumnTerm, NotAColumnError
+from corollary.engines.spark.algebra.column_terms import ColumnTerms
 from corollary.engines.spark.algebra.profiles import STRINGS
 from corollary.program import Constant, Term, Variable
 
@@ -19,6 +21,8 @@ _Number: TypeAlias = int | float | Decimal
 
 def compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
     """Whether `left operator right` holds, NULL where that has no value."""
+    if _computes_doubles(terms, left, right):
+        return compared_doubles(terms, _SQL.get(operator, operator), left, right)
     if _is_number(left) and not _is_number(right):
         left, right, operator = right, left, _TURNED[operator]
     if isinstance(right, Constant) and _is_number(right):
@@ -39,6 +43,8 @@ def compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> Colu
 
 def numbers_compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
     """The same of numbers only: anything else has no value."""
+    if _computes_doubles(terms, left, right):
+        return compared_doubles(terms, _SQL.get(operator, operator), left, right)
     if _is_number(left) and not _is_number(right):
         left, right, operator = right, left, _TURNED[operator]
     if isinstance(right, Constant) and _is_number(right):
@@ -62,6 +68,11 @@ def _kind(terms: ColumnTerms, side: Term) -> Kind | None:
     if isinstance(side, Variable):
         return Kind.STRING if not terms.variables[side.name].classes & ~STRINGS else None
     return terms.of(side).kind
+
+
+def _computes_doubles(terms: ColumnTerms, *sides: Term) -> bool:
+    """Integers are compared with a double itself as integers."""
+    return any(not isinstance(side, Constant) and terms.is_double(side) for side in sides)
 
 
 def _is_number(side: Term) -> bool:

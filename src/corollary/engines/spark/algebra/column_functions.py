@@ -7,15 +7,8 @@ from dataclasses import replace
 
 from corollary.engines.embedded.universe import Kind
 from corollary.engines.spark.algebra.column_comparisons import numbers_compared
-from corollary.engines.spark.algebra.column_terms import (
-    FUNCTIONS,
-    INLINE,
-    ColumnTerm,
-    ColumnTerms,
-    Condition,
-    Function,
-    NotAColumnError,
-)
+from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
+from corollary.engines.spark.algebra.column_terms import FUNCTIONS, INLINE, ColumnTerms, Function
 from corollary.engines.spark.algebra.profiles import (
     BOOLEANS,
     DECIMALS,

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from corollary.engines.spark.algebra.column_steps import Step
-from corollary.engines.spark.algebra.column_terms import Condition, text_column
+from corollary.engines.spark.algebra.column_term import Condition
+from corollary.engines.spark.algebra.column_terms import text_column
 from corollary.engines.spark.algebra.profiles import STRINGS, is_in_sql
 from corollary.engines.spark.terms.text_terms import terms_of_texts
 

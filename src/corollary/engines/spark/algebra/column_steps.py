@@ -8,15 +8,8 @@ from dataclasses import dataclass
 
 from corollary.engines.spark.algebra.classes import decided_by_ids
 from corollary.engines.spark.algebra.column_comparisons import compared
-from corollary.engines.spark.algebra.column_terms import (
-    ColumnTerm,
-    ColumnTerms,
-    Condition,
-    Known,
-    NotAColumnError,
-    id_sql,
-    known_of,
-)
+from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
+from corollary.engines.spark.algebra.column_terms import ColumnTerms, Known, id_sql, known_of
 from corollary.engines.spark.algebra.profiles import classes_of
 from corollary.engines.spark.terms.ids import CollisionTable, id_of
 from corollary.planning import Compare, Compute

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from corollary.engines.embedded.universe import Kind
+from corollary.engines.spark.algebra.column_doubles import calculated_doubles, double_constant, negative_double
+from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
 from corollary.engines.spark.algebra.profiles import (
     BOOLEANS,
+    DOUBLES,
     INTEGERS,
     SMALL_INTEGER,
     SMALL_INTEGERS,
@@ -33,10 +36,6 @@ _ODD = re.compile("[\ud800-\udfff]")  # halves of characters, which Spark's text
 _SYMBOLS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 
 
-class NotAColumnError(Exception):
-    """What Spark's own expressions cannot compute."""
-
-
 @dataclass(frozen=True)
 class Known:
     """A variable: the column of its ids, their classes, and how far from 0 its integers are at most.
@@ -49,35 +48,6 @@ class Known:
     most: int = INLINE
     text: str | None = None
     of: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Condition:
-    """Where it holds, an expression is right; it has a value in every row. It may depend on texts."""
-
-    sql: str
-    texts: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class ColumnTerm:
-    """An expression for the value of a term, NULL where it has none; `always` says that it has one in every row."""
-
-    kind: Kind
-    sql: str
-    exact: tuple[Condition, ...] = ()
-    most: int = 0
-    always: bool = True
-    texts: frozenset[str] = frozenset()
-
-    def also(self, *others: ColumnTerm) -> ColumnTerm:
-        """The same, with all that its parts depend on."""
-        return replace(
-            self,
-            exact=tuple(dict.fromkeys([*self.exact, *(one for other in others for one in other.exact)])),
-            always=self.always and all(other.always for other in others),
-            texts=self.texts.union(*(other.texts for other in others)),
-        )
 
 
 Function: TypeAlias = Callable[["ColumnTerms", Sequence[Term]], ColumnTerm]
@@ -112,6 +82,8 @@ class ColumnTerms:
         match term:
             case Constant():
                 return _constant(term)
+            case Minus() if self.is_double(term.operand):
+                return negative_double(self.of(term.operand))
             case Minus():
                 operand = self.number(term.operand)
                 if operand.most >= _LONG:
@@ -135,7 +107,7 @@ class ColumnTerms:
             found = self.of(term)
             if found.kind == Kind.INTEGER:
                 return found
-            if strict:
+            if strict or found.kind == Kind.DOUBLE:
                 raise NotAColumnError
             return nothing(Kind.INTEGER).also(found)
         known = self.variables[term.name]
@@ -156,10 +128,13 @@ class ColumnTerms:
             found, sql=f"IF({inside}, {found.sql}, NULL)", exact=exact, always=unsure == known.classes & ~INTEGERS
         )
 
+    def is_double(self, term: Term) -> bool:
+        """Of variables nobody knows it: the values of their doubles are in the universe."""
+        return not isinstance(term, Variable) and self.of(term).kind == Kind.DOUBLE
+
     def boolean(self, term: Term) -> ColumnTerm:
         if not isinstance(term, Variable):
-            found = self.of(term)
-            return found if found.kind == Kind.BOOLEAN else nothing(Kind.BOOLEAN).also(found)
+            return self._of_kind(term, Kind.BOOLEAN)
         known = self.variables[term.name]
         if not known.classes & BOOLEANS:
             return nothing(Kind.BOOLEAN)
@@ -171,8 +146,7 @@ class ColumnTerms:
 
     def text(self, term: Term) -> ColumnTerm:
         if not isinstance(term, Variable):
-            found = self.of(term)
-            return found if found.kind == Kind.STRING else nothing(Kind.STRING).also(found)
+            return self._of_kind(term, Kind.STRING)
         known = self.variables[term.name]
         if not known.classes & STRINGS:
             return nothing(Kind.STRING)
@@ -181,7 +155,14 @@ class ColumnTerms:
         always = not known.classes & ~STRINGS
         return ColumnTerm(Kind.STRING, text_column(known.column), always=always, texts=frozenset({known.column}))
 
+    def _of_kind(self, term: Term, kind: Kind) -> ColumnTerm:
+        """An expression where it is of this kind; what is of another kind has no value."""
+        found = self.of(term)
+        return found if found.kind == kind else nothing(kind).also(found)
+
     def calculated(self, operator: str, *sides: Term) -> ColumnTerm:
+        if any(map(self.is_double, sides)):
+            return calculated_doubles(self, operator, *sides)
         left, right = (self.number(side) for side in sides)
         found = _calculated(operator, left, right)
         return found.also(left, right)
@@ -191,6 +172,8 @@ def _constant(term: Constant) -> ColumnTerm:
     value = term.value
     if type(value) is int and abs(value) < _LONG:
         return ColumnTerm(Kind.INTEGER, constant_sql(value) if value >= 0 else f"({value}L)", most=abs(value))
+    if type(value) is float:
+        return double_constant(value)
     if type(value) is bool:
         return ColumnTerm(Kind.BOOLEAN, constant_sql(value))
     if type(value) is str and not _ODD.search(value):
@@ -238,6 +221,8 @@ def id_sql(found: ColumnTerm, collisions: CollisionTable) -> tuple[str, tuple[Co
             return number, (*found.exact, Condition(inside, found.texts))
         case Kind.BOOLEAN:
             return f"CASE WHEN {found.sql} THEN 7L WHEN NOT {found.sql} THEN 3L END", found.exact
+        case Kind.DOUBLE:
+            raise NotAColumnError  # the universe has to learn of each
         case _:
             if collisions.salts:
                 raise NotAColumnError
@@ -254,5 +239,7 @@ def known_of(column: str, found: ColumnTerm) -> Known:
             return Known(column, SMALL_INTEGERS if small else INTEGERS, min(found.most, INLINE))
         case Kind.BOOLEAN:
             return Known(column, BOOLEANS)
+        case Kind.DOUBLE:
+            return Known(column, DOUBLES)
         case _:
             return Known(column, STRINGS, text=found.sql, of=found.texts)

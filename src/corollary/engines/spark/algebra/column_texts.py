@@ -11,15 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.algebra.column_terms import (
-    FUNCTIONS,
-    ColumnTerm,
-    ColumnTerms,
-    Condition,
-    Function,
-    NotAColumnError,
-    nothing,
-)
+from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
+from corollary.engines.spark.algebra.column_terms import FUNCTIONS, ColumnTerms, Function, nothing
 from corollary.engines.spark.algebra.profiles import STRINGS
 from corollary.engines.spark.algebra.sql_text import constant as constant_sql
 from corollary.program import Constant, Term, Variable
@@ -154,7 +147,8 @@ _RANGE = re.compile(r"([A-Za-z0-9])-([A-Za-z0-9])")
 
 def _java(pattern: str) -> str:
     """A plain pattern for Java; raises where it may mean something else there."""
-    if not _PLAIN.fullmatch(pattern) or any(low > high for low, high in _RANGE.findall(pattern)):
+    ranges = (bounds for one in re.findall(_CLASS, pattern) for bounds in _RANGE.findall(one))
+    if not _PLAIN.fullmatch(pattern) or any(low > high for low, high in ranges):
         raise NotAColumnError
     ended = pattern[:-1] + r"\z" if pattern.endswith("$") else pattern
     return ended.replace(".", r"[^\n]")

@@ -16,7 +16,8 @@ from corollary.engines.spark.algebra.aggregates import FinishStage, native_aggre
 from corollary.engines.spark.algebra.classes import Classes, ScanClasses
 from corollary.engines.spark.algebra.column_stages import KnownTexts, MintedTexts, can_split, run_steps
 from corollary.engines.spark.algebra.column_steps import Step, Steps, literal
-from corollary.engines.spark.algebra.column_terms import Known, NotAColumnError
+from corollary.engines.spark.algebra.column_term import NotAColumnError
+from corollary.engines.spark.algebra.column_terms import Known
 from corollary.engines.spark.algebra.profiles import ANYTHING, HASHED
 from corollary.engines.spark.algebra.values import MINTED, MINTED_SCHEMA, GroupStage, ValueStage, form_columns
 from corollary.engines.spark.observations import seen_by

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.ingest.rows import RowKind, row_fields, spark_schema
 from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame, LocalFrame, column_names, empty_frame
@@ -138,5 +139,5 @@ def terms_of(context: Context, outputs: Iterable[Output]) -> DataFrame | pa.Tabl
     if tables and not frames:
         return pa.concat_tables(tables)
     if tables:
-        frames.append(context.spark.createDataFrame(pa.concat_tables(tables)))
+        frames.append(rows_of_table(context.spark, pa.concat_tables(tables)))
     return reduce(lambda left, right: left.union(right), frames) if frames else None

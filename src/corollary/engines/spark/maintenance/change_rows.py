@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.spark.algebra.profiles import Profile, classes_of_ids, profile_of
+from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.maintenance.distinct_rows import Ids, distinct_rows
 from corollary.engines.spark.relations import COUNT, Frame, LocalFrame, column_names, empty_frame
 
@@ -135,7 +136,7 @@ def frame_of(context: Context, names: Sequence[str], ids: Ids) -> DataFrame:
     if not len(ids):
         return context.spark.createDataFrame([], ", ".join(f"{name} long" for name in names))
     columns = [pa.array(np.ascontiguousarray(ids[:, place])) for place in range(len(names))]
-    return context.spark.createDataFrame(pa.table(columns, names=list(names)))
+    return rows_of_table(context.spark, pa.table(columns, names=list(names)))
 
 
 def settle(context: Context, df: DataFrame, name: str) -> tuple[Ids | None, DataFrame | None, int]:

@@ -25,6 +25,7 @@ from corollary.engines.spark.terms.universe import settled
 from corollary.engines.spark.watched import run_watched
 from corollary.planning import AggregateSource, NormalBody, NormalRule, Version, linearise
 from corollary.planning.algebra import Project, Scan, delta_versions
+from corollary.planning.distinct_rows import has_distinct_rows
 from corollary.program import Atom
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class _Once(Evaluation):
 
     def _derive(self, predicate: str, arity: int, translator: Translator, outcome: NodeOutcome) -> None:
         rules = [rule for rule in self._job.rules if rule.head.predicate == predicate]
-        heads = [translator.head(rule.name, self._algebra(rule)) for rule in rules]
+        trees = [self._algebra(rule) for rule in rules]
+        heads = [translator.head(rule.name, tree) for rule, tree in zip(rules, trees, strict=True)]
         instances = reduce(lambda left, right: left.union(right), heads)
         known = [frame for frame in self._store.frames(predicate) if frame.rows != 0]
         if self._job.counts:
@@ -81,7 +83,7 @@ class _Once(Evaluation):
                 outcome.facts[predicate] = Frame(new, arity, counted.rows, lies_in=counted.lies_in)
                 return
         else:
-            new = instances.distinct()
+            new = instances if len(trees) == 1 and has_distinct_rows(trees[0]) else instances.distinct()
         if known:
             new = new.join(union(known).df, known[0].columns, "left_anti")
         outcome.facts[predicate] = self._context.workspace.table(new, predicate, arity)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.terms.forms import codes_of_forms
 from corollary.engines.spark.terms.held_terms import HeldTerms
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
@@ -117,6 +119,7 @@ class SparkUniverse:
 
         A row may come any number of times.
         """
+        has_own_ids = False
         if isinstance(terms, pa.Table):
             if not terms.num_rows:
                 return 0
@@ -126,11 +129,13 @@ class SparkUniverse:
                 return added
             if self._knows_all(terms):
                 return 0
-            terms = self._spark.createDataFrame(terms)
-        found, rows = self._workspace.write(terms.select(*TERM_FIELDS.names).distinct(), "universe")
+            has_own_ids = pc.count_distinct(terms["id"]).as_py() == terms.num_rows
+            terms = rows_of_table(self._spark, terms)
+        terms = terms.select(*TERM_FIELDS.names)
+        found, rows = self._workspace.write(terms if has_own_ids else terms.distinct(), "universe")
         if not rows:
             return 0
-        within, known, different = self._crowded(found, rows)
+        within, known, different = (0, 0, 0) if has_own_ids and not self._segments else self._crowded(found, rows)
         if within:
             self._collide(found, found.groupBy("id").count().where("count > 1").select("id"))
         if different:

@@ -1,0 +1,40 @@
+"""What stands for the value of an expression: SQL text, and the conditions under which it is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from corollary.engines.embedded.universe import Kind
+
+
+class NotAColumnError(Exception):
+    """What Spark's own expressions cannot compute."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Where it holds, an expression is right; it has a value in every row. It may depend on texts."""
+
+    sql: str
+    texts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class ColumnTerm:
+    """An expression for the value of a term, NULL where it has none; `always` says that it has one in every row."""
+
+    kind: Kind
+    sql: str
+    exact: tuple[Condition, ...] = ()
+    most: int = 0
+    always: bool = True
+    texts: frozenset[str] = frozenset()
+
+    def also(self, *others: ColumnTerm) -> ColumnTerm:
+        """The same, with all that its parts depend on."""
+        return replace(
+            self,
+            exact=tuple(dict.fromkeys([*self.exact, *(one for other in others for one in other.exact)])),
+            always=self.always and all(other.always for other in others),
+            texts=self.texts.union(*(other.texts for other in others)),
+        )
