@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +47,9 @@ class Case:
 def _some(count: int) -> Callable[[int], int]:
     return lambda rows: min(rows, count)
 
+
+_MADE_ON_SPARK = ("addition", "length", "upper")
+"""Facts with integers, which are inside their ids, and with new texts; there are more functions, and facts cost the same."""
 
 _TEXT = '"s-00000007/temperature"'
 CASES = {
@@ -126,7 +129,7 @@ def spark(outcome: Outcome, rows: int) -> None:
                 return min(first, second), found
 
             for name, case in _cases(kind):
-                _measure(outcome, name, case, rows, run)
+                _measure(outcome, name, case if name in _MADE_ON_SPARK else replace(case, derived=None), rows, run)
             kb.close()
     finally:
         session.stop()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import Analysis, analyse, analyse_texts, check_evaluable
-from corollary.analysis.lowering import possible, tells_possible, with_universe
+from corollary.analysis.lowering import lower_query, possible, tells_possible
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.predicates import check_functions
 from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
@@ -18,10 +18,10 @@ from corollary.backends import Backend
 from corollary.backends.asking import Asking
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.backends.rule_info import RuleInfo, rule_infos
-from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean
 from corollary.language import parse_query, print_rule, read_source
 from corollary.program import Atom, Negation, Program, Query, Variable
-from corollary.program.arities import full_names, query_with_arities
+from corollary.program.arities import SizedName, full_names, name_with_arity, query_with_arities
 from corollary.program.host_functions import register
 from corollary.reasoning import RuleEdit, edit_rules
 from corollary.reasoning.demand import Demanded
@@ -129,8 +129,8 @@ class KnowledgeBase(Stored, Streaming):
             self.materialise()
             changes = [one if isinstance(one, Change) else self._read_changes(one) for one in written]
             edit = self._edit(changes)
-            inserts = [(self.full_name(name), facts) for change in changes for name, facts in change.insert.items()]
-            deletes = [(self.full_name(name), facts) for change in changes for name, facts in change.delete.items()]
+            inserts = [(self.data_name(name), facts) for change in changes for name, facts in change.insert.items()]
+            deletes = [(self.data_name(name), facts) for change in changes for name, facts in change.delete.items()]
             if edit is not None:
                 inserts += [(facts.predicate, facts.rows) for facts in edit.program.facts]
             after = self._knowing(edit.analysis if edit is not None else self.analysis, inserts)
@@ -146,7 +146,8 @@ class KnowledgeBase(Stored, Streaming):
     def _knowing(self, analysis: Analysis, inserts: Sequence[tuple[str, Any]]) -> Analysis:
         """The analysis of a program where these facts may be the first ones of their predicates."""
         new = [(name, facts) for name, facts in inserts if name not in self._backend.arities]
-        widths = {name: width for name, facts in new if (width := _width(facts)) is not None}
+        named = name_with_arity if self.settings.mixed_arities else lambda name, width: name
+        widths = {named(name, width): width for name, facts in new if (width := _width(facts)) is not None}
         return analysis.knowing({**self._backend.arities, **widths})
 
     def _notice_predicates(self) -> None:
@@ -174,12 +175,18 @@ class KnowledgeBase(Stored, Streaming):
 
         inserted = Facts(difference.inserted, self.full_name, empty)
         deleted = Facts(difference.deleted, self.full_name, empty)
-        for predicate in sorted({*difference.inserted, *difference.deleted} & self._subscribers.keys()):
-            for callback in list(self._subscribers[predicate]):
+        for predicate in sorted({*difference.inserted, *difference.deleted}):
+            for callback in self._subscribers_of(predicate):
                 callback(inserted[predicate], deleted[predicate])
         for publisher in self._publishers:
             publisher.follow(inserted, deleted)
         return TransactionResult(inserted, deleted, difference.report)
+
+    def _subscribers_of(self, predicate: str) -> list[Callable[[Result, Result], None]]:
+        found = list(self._subscribers.get(predicate, ()))
+        if isinstance(predicate, SizedName):  # who subscribed before it was known, by the name alone
+            found += self._subscribers.get(predicate.written, ())
+        return found
 
     def subscribe(self, predicate: str, callback: Callable[[Result, Result], None]) -> Callable[[], None]:
         """Calls back with the inserted and the deleted facts of a predicate whenever some are; gives a way to stop that.
@@ -261,7 +268,7 @@ class KnowledgeBase(Stored, Streaming):
         (1, [('ann', datetime.date(2026, 1, 1))])
         """
         with self._lock:
-            count = self._backend.insert(self.full_name(predicate), facts)
+            count = self._backend.insert(self.data_name(predicate), facts)
             self._notice_predicates()
             return count
 
@@ -287,14 +294,14 @@ class KnowledgeBase(Stored, Streaming):
         """
         options = {"header": header, "delimiter": delimiter, "types": types, "columns": columns, "format": format}
         with self._lock:
-            count = self._backend.load_file(self.full_name(predicate), path, ReadOptions.of({**options, **database}))
+            count = self._backend.load_file(self.data_name(predicate), path, ReadOptions.of({**options, **database}))
             self._notice_predicates()
             return count
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
         """Adds the rows of a Spark data frame, or of a table that the session knows by name (Spark engine only)."""
         with self._lock:
-            count = self._backend.load_table(self.full_name(predicate), table, columns)
+            count = self._backend.load_table(self.data_name(predicate), table, columns)
             self._notice_predicates()
             return count
 
@@ -302,7 +309,11 @@ class KnowledgeBase(Stored, Streaming):
         """A temporary view of the visible facts for Spark SQL, with the columns a1, a2 …; gives its name as SQL takes it."""
         with self._lock:
             self.materialise()
-            return self._backend.view(self.full_name(predicate), self.program.prefixes)
+            name = self.full_name(predicate)
+            if name not in (known := self.predicates()):
+                hint = did_you_mean(name, known)
+                raise ValueError(f"nothing mentions the predicate '{predicate}'" + (f": {hint}" if hint else ""))
+            return self._backend.view(name, self.program.prefixes)
 
     def load_facts(self, directory: str | PathLike[str], *, header: bool = False) -> int:
         """Adds the facts of all data files of a directory, `edge.csv` to `edge`; gives the number of new ones.
@@ -311,7 +322,7 @@ class KnowledgeBase(Stored, Streaming):
         csv and tsv files name their columns in the first row.
         """
         with self._lock:
-            count = self._backend.load_directory(Path(directory), self.full_name, header=header)
+            count = self._backend.load_directory(Path(directory), self.data_name, header=header)
             self._notice_predicates()
             return count
 
@@ -438,12 +449,12 @@ class KnowledgeBase(Stored, Streaming):
             if demanded is not None:
                 return self._asking.answers(demanded, parsed, self.program.prefixes)
             self.materialise()
-            asked = with_universe(parsed) if self.analysis.meaning.has_universe else parsed
+            asked = lower_query(parsed, self.analysis.meaning, self.analysis.evaluated)
             return self._backend.answers(asked, self.program.prefixes)
 
     def source(self, predicate: str, source: Any, **options: Any) -> None:
         """Facts of a predicate come from a function, or from a table of a database; docs/data.md says how it is asked."""
-        self._asking.add_source(self.full_name(predicate), source, **options)
+        self._asking.add_source(self.data_name(predicate), source, **options)
 
     def demanded(self, query: str | Query) -> Demanded:
         """The rules that the mode "demand" answers a query by; `text()` shows them."""
@@ -506,14 +517,24 @@ class KnowledgeBase(Stored, Streaming):
         self._backend.write(self.facts(name), str(path), options)
 
     def full_name(self, predicate: str) -> str:
-        """The name of a predicate with its prefix written out, where the program declares that prefix."""
+        """The name of a predicate with its prefix written out, where the program declares that prefix.
+
+        With `mixed_arities` also with its number of arguments; an error where the name alone has several of them.
+        """
+        name = self.data_name(predicate)
+        if not self.settings.mixed_arities:
+            return name
+        several = full_names(name, self._backend.arities)
+        if len(several) > 1 and name not in several:
+            message = f"'{predicate}' has several numbers of arguments: {', '.join(several)}"
+            raise ProgramError([Diagnostic(catalogue.ARITY_MISMATCH, message, None, f"say which one: '{several[0]}'")])
+        return several[0] if len(several) == 1 else name
+
+    def data_name(self, predicate: str) -> str:
+        """The name that facts come in with: with its prefix written out; their width says the number of arguments."""
         prefix, colon, local = predicate.partition(":")
         namespace = self.program.prefixes.get(prefix)
-        name = namespace + local if colon and namespace is not None else predicate
-        if self.settings.mixed_arities:
-            several = full_names(name, self._backend.arities)
-            return several[0] if len(several) == 1 else name
-        return name
+        return namespace + local if colon and namespace is not None else predicate
 
     @property
     def stages(self) -> dict[str, float]:
@@ -526,7 +547,7 @@ class KnowledgeBase(Stored, Streaming):
         from corollary.planning import normalise
 
         rules = self.analysis.graph.rules
-        views = SqlViews().views(normalise(rule) for rule in rules.values())
+        views = SqlViews().views(map(normalise, self.analysis.rules))
         return "\n\n".join(
             f"-- {print_rule(rules[view.rule], self.program.prefixes)}\n"
             + (f"{view.text};" if view.text is not None else f"-- has no SQL: {view.missing}")

@@ -17,7 +17,10 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_m
 MODES = ("auto", "demand", "materialise")
 INDEXES = ("auto", "yield", "hash")
 SEMANTICS = ("stratified", "well-founded")
+STRATIFICATIONS = ("local", "global")
 UNSAFE = ("reject", "universe")
+ALL_BITS = 53
+"""How many significant bits a double has."""
 DEEPEST = 200
 """How deep terms may be nested that rules make; the text of a program may nest as deep."""
 STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "recompute")
@@ -41,11 +44,23 @@ class Limits:
 
 
 _NO_LIMITS = Limits()
+OPTIMISATIONS = (
+    "closures", "dense-joins", "join-order", "exists", "threads", "representatives",
+    "join-condition", "constants", "duplicates", "literal-order", "subsumed-rules", "rule-order",
+)  # fmt: skip
+"""What `without` may leave out: the ways in which rules run, and the passes over their text."""
 
 
-def _setting(default: Any, says: str, choices: tuple[str, ...] = (), *, stored: bool = False) -> Any:
+def _setting(
+    default: Any,
+    says: str,
+    choices: tuple[str, ...] = (),
+    *,
+    between: tuple[int, int] | None = None,
+    stored: bool = False,
+) -> Any:
     """`stored` settings belong to what was derived: a knowledge base that is opened has those it was saved with."""
-    return field(default=default, metadata={"says": says, "choices": choices, "stored": stored})
+    return field(default=default, metadata={"says": says, "choices": choices, "between": between, "stored": stored})
 
 
 @dataclass(frozen=True)
@@ -65,7 +80,13 @@ class Settings:
     )
     updates: bool = _setting(True, "facts and rules will change; without, deriving is faster and a change derives anew")
     without: frozenset[str] = _setting(frozenset(), "optimisations to leave out", stored=True)
+    precision: int = _setting(
+        ALL_BITS, "how many significant bits of doubles comparisons regard", between=(1, ALL_BITS), stored=True
+    )
     semantics: str = _setting("stratified", "what negation through recursion means", SEMANTICS, stored=True)
+    stratification: str = _setting(
+        "local", "what may separate a negation from what it depends on", STRATIFICATIONS, stored=True
+    )
     unsafe: str = _setting("reject", "what a variable does that nothing limits", UNSAFE, stored=True)
     mixed_arities: bool = _setting(
         False, "one name with several numbers of arguments is several predicates, `p/1` and `p/2`", stored=True
@@ -79,15 +100,25 @@ class Settings:
 
     @classmethod
     def of(cls, settings: Settings | None = None, /, **given: Any) -> Settings:
-        """These settings, with the given ones in place of theirs; raises ValueError for a name or a value that is none."""
-        return replace(settings or cls(), **{name: _checked(name, value) for name, value in given.items()})
+        """These settings, with the given ones in place of theirs; raises ValueError for a name or a value that is none.
+
+        A table of limits replaces those that it names, a `Limits` object all of them.
+        """
+        if settings is not None and not isinstance(settings, cls):
+            name = type(settings).__name__
+            hint = "spark_settings=… takes it" if name == "SparkSettings" else "each setting is a keyword, too"
+            raise TypeError(f"settings=… takes corollary.Settings, and not {name}; {hint}")
+        before = settings or cls()
+        if isinstance(given.get("limits"), Mapping):
+            given = {**given, "limits": {**vars(before.limits), **given["limits"]}}
+        return replace(before, **{name: _checked(name, value) for name, value in given.items()})
 
     @classmethod
     def read(cls, path: str | PathLike[str], **given: Any) -> Settings:
         """The settings of a TOML file, with `limits` as a table of its own; those given win."""
         place = Path(path)
         try:
-            return cls.of(**{**tomllib.loads(place.read_text(encoding="utf-8")), **given})
+            return cls.of(cls.of(**tomllib.loads(place.read_text(encoding="utf-8"))), **given)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise ProgramError([Diagnostic(catalogue.BAD_SETTINGS, f"settings of '{place}': {reason}")]) from None
@@ -144,10 +175,21 @@ def _checked(name: str, value: Any) -> Any:
     if isinstance(known.default, frozenset):
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise ValueError(f"{name} is a list of names, not {value!r}")
-        return frozenset(value)
+        return _optimisations(frozenset(value))
     if isinstance(known.default, bool) and not isinstance(value, bool):
         raise ValueError(f"{name} is true or false, not {value!r}")
+    if known.metadata["between"]:
+        low, high = known.metadata["between"]
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"{name} is a whole number from {low} to {high}, not {value!r}")
     return value
+
+
+def _optimisations(names: frozenset[str]) -> frozenset[str]:
+    if unknown := sorted(names.difference(OPTIMISATIONS), key=str):
+        hint = did_you_mean(str(unknown[0]), OPTIMISATIONS) or f"there are {', '.join(OPTIMISATIONS)}"
+        raise ValueError(f"there is no optimisation '{unknown[0]}': {hint}")
+    return names
 
 
 def _limits(value: Any) -> Limits:

@@ -82,10 +82,42 @@ def test_a_query_about_a_predicate_that_only_rules_use_is_not_doubted_twice() ->
         ("q(1). p(roundd(X)) :- q(X).", ["W204"]),
         ("@function roundd/1 . q(1). p(roundd(X)) :- q(X).", []),
         ("q(1). p(f(X)) :- q(X).", []),
+        ("q(1). p(func:substrng(X, 1)) :- q(X).", ["W204"]),
+        ("q(1). p(pred:nothing-like-it(X)) :- q(X).", ["W204"]),
+        ("q(1). p(<http://e.org/f>(X)) :- q(X).", []),
     ],
 )
 def test_these_doubts_are_told(text: str, expected: list[str]) -> None:
     assert codes(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("literal", "message", "hint"),
+    [
+        ("Y = func:substrng(X, 1)", "'func:substrng' is no built-in", "did you mean 'func:substring'?"),
+        ('pred:containz(X, "a"), Y = X', "'pred:containz' is used but never defined", "did you mean 'pred:contains'?"),
+        ("STRING_LENGHT(X, Y)", "'STRING_LENGHT' is used but never defined", "did you mean 'STRING_LENGTH'?"),
+        ("e:nome(X, Y)", "'e:nome' is used but never defined", "did you mean 'e:name'?"),
+    ],
+)
+def test_a_misspelt_name_is_told_as_it_is_written(literal: str, message: str, hint: str) -> None:
+    text = f"@prefix e: <http://e.org/> . v(a). e:name(a, b). p(Y) :- v(X), {literal}."
+    (found,) = analyse(parse_program(text)).diagnostics
+    assert (found.message.startswith(message), found.hint) == (True, hint)
+
+
+@pytest.mark.parametrize(
+    ("literal", "message"),
+    [
+        ("Y = func:append()", "'func:append' takes at least 2 arguments, not 0"),
+        ("pred:contains(X), Y = X", "'pred:contains' takes 2 arguments, not 1"),
+        ("xs:integer(X), Y = X", "'xsd:integer' takes 1 argument and its result, not 1"),
+    ],
+)
+def test_a_built_in_with_a_wrong_number_of_arguments_is_told_by_its_short_name(literal: str, message: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        parse_program(f"p(Y) :- v(X), {literal}.")
+    assert caught.value.diagnostics[0].message == message
 
 
 def test_two_rules_of_one_name_are_an_error_told_once_per_clause() -> None:

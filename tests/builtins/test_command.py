@@ -20,6 +20,8 @@ def test_one_is_explained_by_any_of_its_names(tmp_path: Path) -> None:
     assert "ADD(0.1, 0.2) = 0.3" in expected
     assert corollary("builtins", "ADD", cwd=tmp_path).stdout == expected
     assert corollary("builtins", "numeric_add", cwd=tmp_path).stdout == expected
+    assert corollary("builtins", "+", cwd=tmp_path).stdout == expected
+    assert corollary("builtins", "xs:integer", cwd=tmp_path).stdout.startswith("xsd:integer(any) → xsd:integer\n")
 
 
 def test_a_part_of_a_name_finds_several(tmp_path: Path) -> None:

@@ -64,3 +64,16 @@ def test_the_predicates_of_rif_are_there(name: str) -> None:
 def test_the_functions_of_rif_are_there(name: str) -> None:
     found = find_builtin(f"http://www.w3.org/2007/rif-builtin-function#{name}")
     assert (found is None) == (name == "tokenless")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"{part}_PART" for part in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "TIMEZONE")),
+        *("IS_DATATYPE", "IS_NOT_DATATYPE", "IS_SQNAME", "TO_BASE64", "TO_TEXT", "TEXT_FROM_STRING"),
+        *("STRING_CONTAINS3", "STRING_STARTS_WITH3", "STRING_ENDS_WITH3"),
+        *("STRING_SUBSTRING_BEFORE3", "STRING_SUBSTRING_AFTER3"),
+    ],
+)
+def test_the_names_of_iris_are_there(name: str) -> None:
+    assert find_condition(name) is not None

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from corollary import KnowledgeBase
+from corollary import Change, KnowledgeBase
 from corollary.diagnostics import ProgramError
+from corollary.language import print_program
+from corollary.sources.formats import Format, file_name
+from tests.services.spark_session import shared_session
 
 TEXT = "p(1). p(1, 2). q(X) :- p(X), p(X, _). r(X, Y) :- p(X, Y), not p(Y). ?- p(X)."
 
@@ -42,3 +47,82 @@ def test_a_stored_knowledge_base_stays_as_it_was_made(tmp_path: Path) -> None:
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert set(kb.query("p(X, Y)")) == {(1, 2)}
         assert set(kb.facts("q")) == {(1,)}
+
+
+# -- data ------------------------------------------------------------------------------------------------------------
+
+
+def mixed(text: str = "p(1). p(1, 2). r(X) :- p(_, X).", **options: Any) -> KnowledgeBase:
+    return KnowledgeBase(text, mixed_arities=True, **options)
+
+
+def test_the_width_of_rows_and_tables_chooses_the_predicate() -> None:
+    kb = mixed()
+    assert kb.insert("p", [(5, 6)]) == 1
+    assert kb.insert("p", pa.table({"a": [7]})) == 1
+    assert (set(kb.facts("p/2")), set(kb.facts("p/1")), set(kb.facts("r"))) == (
+        {(1, 2), (5, 6)}, {(1,), (7,)}, {(2,), (6,)},
+    )  # fmt: skip
+    assert kb.delete("p", [(1, 2)]) == 1
+    result = kb.apply(Change(insert={"p": [(8, 9)]}, delete={"p": [(7,)]}))
+    assert (set(result.inserted["p/2"]), set(result.deleted["p/1"])) == ({(8, 9)}, {(7,)})
+    assert set(kb.query("r(X)")) == {(6,), (9,)}
+    assert kb.predicates() == ["p/1", "p/2", "r/1"]
+
+
+def test_a_name_that_says_a_number_takes_no_other_rows() -> None:
+    kb = mixed()
+    for name in ("p/2", "new/2"):
+        with pytest.raises(ProgramError, match="expected 2"):
+            kb.insert(name, [(1, 2, 3)])
+
+
+def test_files_and_updates_of_streams_do_the_same(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("3,4\n")
+    (tmp_path / "r_1.csv").write_text("30\n")
+    kb = mixed()
+    kb.load("p", tmp_path / "p.csv")
+    assert set(kb.facts("r")) == {(2,), (4,)}
+    assert kb.load_facts(tmp_path) == 1  # r_1.csv is r/1
+    assert set(kb.facts("r")) == {(2,), (4,), (30,)}
+    assert [set(result.inserted["r"]) for result in kb.stream([{"insert": {"p": [[7, 8]]}}])] == [{(8,)}]
+    declared = mixed('@input p("p.csv") . p(1). p(1, 2). r(X) :- p(_, X).', base=tmp_path)
+    assert set(declared.facts("r")) == {(2,), (4,)}
+    assert declared.predicates() == ["p/1", "p/2", "r/1"]
+
+
+@pytest.mark.parametrize("ask", ["count", "facts", "undefined", "owners"])
+def test_a_name_of_several_predicates_has_to_say_which(ask: str) -> None:
+    kb = mixed()
+    with pytest.raises(ProgramError, match="several numbers of arguments: p/1, p/2"):
+        getattr(kb, ask)("p")
+    getattr(kb, ask)("r")
+
+
+def test_who_subscribes_to_a_name_hears_of_its_only_predicate() -> None:
+    kb = mixed("r(X) :- p(_, X).")
+    heard: list[Any] = []
+    for name in ("r", "late"):
+        kb.subscribe(name, lambda inserted, deleted: heard.extend(inserted))
+    kb.materialise()
+    kb.insert("p", [(1, 2)])
+    kb.insert("late", [(3, 4)])
+    assert heard == [(2,), (3, 4)]
+
+
+def test_rules_are_printed_as_they_were_written() -> None:
+    kb = mixed()
+    assert [rule.text for rule in kb.rules()] == ["r(X) :- p(_, X)."]
+    assert print_program(kb.program).startswith("p(1).\np(1, 2).\n")
+    assert file_name(kb.predicates()[1], Format.CSV) == "p_2.csv"
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_data_on_spark(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("3,4\n")
+    with mixed('@input p("p.csv") . p(1). p(1, 2). r(X) :- p(_, X).', base=tmp_path, engine=shared_session()) as kb:
+        kb.insert("p", [(5, 6)])
+        assert set(kb.facts("r")) == {(2,), (4,), (6,)}
+        kb.delete("p", [(1, 2)])
+        assert (set(kb.facts("r")), kb.predicates()) == ({(4,), (6,)}, ["p/1", "p/2", "r/1"])

@@ -17,11 +17,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 RULES = """
     risky(X, R) :- reading(X, T), R = risk(T), R > 0.5e0, not pred:starts-with(X, "a").
     spread_of(X, spread(T)) :- reading(X, T).
+    spent(G, sum(V), avg(V), median(V)) :- cost(G, V).
     together(X, Y) :- seen(X, S), seen(Y, T), S = T, X != Y, S < "2026-01-02T00:00:00Z"^^xsd:dateTime.
 """
 FACTS = """
     reading("a1", 10). reading("b1", 90). reading("b1", 40.5). reading("c1", x).
     seen("a1", "2026-01-01T12:00:00+01:00"^^xsd:dateTime). seen("b1", "2026-01-01T11:00:00Z"^^xsd:dateTime).
+    cost(a, "1.5"^^xsd:float). cost(a, "2.5"^^xsd:float). cost(b, 1). cost(b, "0.25"^^xsd:float).
     seen("c1", "2026-01-03T00:00:00"^^xsd:dateTime).
 """
 

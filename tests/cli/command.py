@@ -25,7 +25,7 @@ def corollary(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.
         chdir(cwd),
         patch.dict(os.environ, ENVIRONMENT | {"COLUMNS": "200", "TERM": "dumb"}, clear=True),
         patch("sys.argv", command),
-        patch("sys.stdin", TextIOWrapper(BytesIO(stdin.encode()), encoding="utf-8")),
+        patch("sys.stdin", TextIOWrapper(BytesIO(stdin.encode(errors="surrogateescape")), encoding="utf-8")),
         redirect_stdout(stdout),
         redirect_stderr(stderr),
     ):

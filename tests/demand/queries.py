@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from corollary.language import print_element, print_program
+from corollary.language import parse_program, parse_query, print_element, print_program
 from corollary.program import (
     Atom,
     BodyElement,
@@ -77,3 +77,43 @@ def _arities(program: Program) -> dict[str, int]:
 def _constants(program: Program) -> list[Constant]:
     values = [value for block in program.facts for row in block.rows for value in row]
     return list(dict.fromkeys(map(Constant, [*values, 1, 2])))
+
+
+# -- numbers and terms that recursion makes -------------------------------------------------------------------------------
+
+_NUMBERS = ("0", "1", "2", "3", "1.0e0", "2.0e0", "-0.0e0", "0.5", "1.5", '"1"^^xsd:float', '"0"^^xsd:float')
+_TERMS = ("z", "s(z)", "s(s(z))", "s(s(s(z)))", "[]", "[z]", "[1, z]", "s([z])")
+_MADE_BY = (
+    "p(N, F) :- N > 0, M = N - 1, p(M, G), F = G + N, N <= 3, F < 9.",
+    "p(N, F) :- n(N), N > 0, M = N - 1, p(M, G), F = G + 1, F < 9.",
+    "p(N, F) :- p(M, F), M = N + 1, N >= 0, n(M).",
+    "p(N, F) :- p(M, G), N = M + 1, N <= 3, F = N * G, F < 9.",
+    "p(N, G) :- N != 0, M = N - 1, p(M, G), c(T), u(N, T).",
+    "q(N) :- n(N), M = N - 1, p(M, _).",
+    "q(N) :- n(N), M = N - 1, not p(M, _).",
+    "q(N) :- q(M), M = N - 1, 3 >= N, 0 < N.",
+    "a(N, count(F)) :- n(N), M = N - 1, p(M, F).",
+    "t(s(X)) :- t(X), c(s(X)).",
+    "t([H | T]) :- t(T), c([H | T]).",
+    "t(X) :- t(s(X)).",
+    "u(N, s(X)) :- N > 0, M = N - 1, u(M, X), N < 4.",
+    "u(N + 1, X) :- n(N), c(s(X)).",
+    "u(N, X) :- q(N), c(X), not t(s(X)).",
+)
+_ABOUT = ("p({n}, F)", "p(N, {n})", "q({n})", "a({n}, C)", "t({t})", "t(s(X))", "u({n}, {t})", "u({n}, X)", "u(N, {t})")
+
+
+@st.composite
+def asked_about_growth(draw: st.DrawFn) -> Asked:
+    """Rules that compute with what they derive, over numbers of several types and over terms."""
+    numbers, terms = st.sampled_from(_NUMBERS), st.sampled_from(_TERMS)
+    facts = [f"n({one})." for one in draw(st.lists(numbers, unique=True, min_size=2, max_size=6))]
+    facts += [f"p({draw(numbers)}, {draw(numbers)})." for _ in range(draw(st.integers(1, 3)))]
+    facts += [f"c({one})." for one in draw(st.lists(terms, unique=True, min_size=3))]
+    facts += [f"t({draw(terms)}).", f"u(0, {draw(terms)}).", f"q({draw(numbers)})."]
+    rules = draw(st.lists(st.sampled_from(_MADE_BY), unique=True, min_size=2, max_size=6))
+    query = ", ".join(
+        draw(st.sampled_from(_ABOUT)).format(n=draw(numbers), t=draw(terms))
+        for _ in range(draw(st.sampled_from((1, 2))))
+    )
+    return Asked(parse_program("\n".join([*facts, *rules])), parse_query(query))

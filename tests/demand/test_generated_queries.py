@@ -6,15 +6,20 @@ import pytest
 from hypothesis import given, settings
 
 from corollary import KnowledgeBase
+from corollary.analysis import analyse
 from corollary.program import Clause, Constant, Facts, Program, Query, Statement
 from corollary.reasoning.demand import Demanded, demanded
 from corollary.reference import Fact, answer, evaluate
-from tests.demand.queries import Asked, asked
+from tests.demand.queries import Asked, asked, asked_about_growth
 from tests.generator import EVERYTHING, INTEGERS, POSITIVE
 
 
 def expected(one: Asked) -> set[Fact]:
     return answer(one.query, evaluate(one.program))
+
+
+def is_right(one: Asked) -> bool:
+    return not analyse(one.program).errors
 
 
 def rewritten(one: Asked) -> Demanded:
@@ -51,6 +56,18 @@ def test_the_rewritten_rules_mean_the_same_where_recursion_is_all_there_is(one: 
 @settings(max_examples=150)
 @given(asked(EVERYTHING))
 def test_the_embedded_engine_answers_on_demand(one: Asked) -> None:
+    assert on_demand(one.program, one.query) == expected(one)
+
+
+@settings(max_examples=150)
+@given(asked_about_growth().filter(is_right))
+def test_the_rewritten_rules_mean_the_same_where_they_compute(one: Asked) -> None:
+    assert by_oracle(one.program, rewritten(one)) == expected(one)
+
+
+@settings(max_examples=30)
+@given(asked_about_growth().filter(is_right))
+def test_the_embedded_engine_answers_what_is_computed(one: Asked) -> None:
     assert on_demand(one.program, one.query) == expected(one)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corollary import KnowledgeBase
+from corollary.backends.asking import MOST_DEMANDS
 
 PATHS = "path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z). edge(1, 2). edge(2, 3)."
 
@@ -56,3 +57,52 @@ def test_facts_and_rules_may_change_between_queries_on_demand() -> None:
 def test_a_mode_that_there_is_not_is_an_error() -> None:
     with pytest.raises(ValueError, match="there is no mode 'demnd': did you mean 'demand'"):
         KnowledgeBase(PATHS).query("path(1, X)", mode="demnd")
+
+
+# -- recursion that never ends without a demand ------------------------------------------------------------------------------
+
+FACTORIAL = "fac(0, 1). fac(N, F) :- N > 0, M = N - 1, fac(M, G), F = N * G."
+FIBONACCI = "fib(0, 0). fib(1, 1). fib(N, F) :- N > 1, A = N - 1, B = N - 2, fib(A, X), fib(B, Y), F = X + Y."
+
+
+@pytest.mark.parametrize("mode", ["demand", "auto"])
+@pytest.mark.parametrize(
+    ("text", "query", "answers"),
+    [
+        (FACTORIAL, "fac(5, F)", [(120,)]),
+        (FACTORIAL, "fac(-1, F)", []),
+        (FACTORIAL, "fac(3, 6)", [()]),
+        (FIBONACCI, "fib(20, F)", [(6765,)]),
+        ("down(3, a). down(N, X) :- N < 3, M = N + 1, down(M, X).", "down(-2, X)", [("a",)]),
+        ("walk(0, a). walk(N, Y) :- N != 0, M = N - 1, walk(M, X), edge(X, Y). edge(a, b). edge(b, a).", "walk(9, X)", [("b",)]),
+        ("p(z). p(s(X)) :- p(X).", "p(s(s(z)))", [()]),
+        ("p(z). p(s(X)) :- p(X).", "p(s(s(a)))", []),
+        ("item(2). rest([]). rest([X | T]) :- item(X), rest(T).", "rest([2, 2])", [()]),
+        ("n(1). n(2). n(4). even(0). even(N) :- N > 0, M = N - 2, even(M).", "n(X), even(X)", [(2,), (4,)]),
+    ],
+)  # fmt: skip
+def test_a_demand_passes_through_what_is_computed_and_into_terms(
+    mode: str, text: str, query: str, answers: list[tuple[object, ...]]
+) -> None:
+    kb = KnowledgeBase(text, mode=mode, limits={"facts": 2000, "depth": 20})
+    for _ in range(MOST_DEMANDS + 1):
+        assert sorted(kb.query(query), key=str) == answers
+
+
+def test_a_demand_that_is_computed_finds_equal_numbers_of_all_types() -> None:
+    text = '{} :- n(N), M = N - 1, p(M). n(3). n(1). p(2). p(2.0e0). p("2"^^xsd:float). p(X) :- o(X). o(-0.0e0).'
+    kb = KnowledgeBase(text.format("q(N, M)"))
+    assert len(kb.query("q(3, M)", mode="demand")) == 3
+    assert len(kb.query("q(1, M)", mode="demand")) == 1
+    assert {name for name, _ in kb.demanded("q(3, M)").demands} == {"q", "p"}
+
+
+def test_a_demand_does_not_step_away_from_the_bound() -> None:
+    kb = KnowledgeBase("p(0). p(N) :- N <= 9, M = N - 1, p(M).", limits={"facts": 100})
+    assert list(kb.query("p(-3)", mode="demand")) == []
+    assert len(kb.query("p(7)", mode="demand")) == 1
+
+
+def test_where_errors_stop_nothing_is_computed_for_a_demand() -> None:
+    kb = KnowledgeBase("p(0). p(N) :- N > 0, M = N - 1, p(M), N < 9.", on_error="stop")
+    assert list(kb.query("p(a)", mode="demand")) == []

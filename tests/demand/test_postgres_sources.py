@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corollary import KnowledgeBase
+from corollary.diagnostics import ProgramError
 from tests.services.postgres import Postgres, postgres  # noqa: F401 (a fixture)
 
 RULES = 'dear(X) :- wanted(X), price(X, P), P > 10. wanted(tea). wanted(bread). wanted("o\'clock").'
@@ -24,6 +25,13 @@ def test_a_table_is_asked_for_some_rows_and_read_whole(prices: Postgres) -> None
     assert sorted(kb.query("dear(X)", mode="demand")) == [("o'clock",), ("tea",)]
     assert list(kb.query("price(X, 1900)", mode="demand")) == [("gold",)]
     assert kb.count("price") == 4
+    for question in ("price(1, X)", "price(X, tea)", "price(X, 1.5)", "price(X, <http://a>)", "price(true, X)"):
+        assert list(kb.query(question, mode="demand")) == []
+    mixed = KnowledgeBase('r(X, P) :- k(X), price(X, P). k(tea). k(1). k("o\'clock"). k(true). k(2.5).')
+    mixed.source("price", address, table="prices", password=prices.password)
+    assert sorted(mixed.query("r(X, P)", mode="demand")) == [("o'clock", 99), ("tea", 12)]
+    with pytest.raises(ProgramError, match="E417"):
+        mixed.source("other", address, table="nosuch", password=prices.password)
 
 
 @pytest.mark.slow

@@ -152,3 +152,13 @@ def test_atoms_that_compute_with_what_only_later_atoms_tell(query: str) -> None:
     on_demand = KnowledgeBase(program).query(query, mode="demand")
     assert sorted(on_demand) == sorted(KnowledgeBase(program).query(query, mode="materialise"))
     assert sorted(KnowledgeBase(program).query("t(X)", mode="demand")) == [(1,), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "query"),
+    [("q(0) :- p(X, 0).", "q(1)"), ("q(X, X) :- p(X, _).", "q(2, 1)"), ("q(X, X) :- r(X, X).", "q(1, 2)")],
+)
+def test_a_demand_that_a_head_cannot_meet_is_not_handed_on(rule: str, query: str) -> None:
+    text = f"p(X, Y) :- e(X, Y). p(X, Y) :- p(Y, X). r(X, Y) :- p(X, Y), e(Y, _). e(1, 2). e(2, 1). e(1, 0). {rule}"
+    assert list(KnowledgeBase(text).query(query, mode="materialise")) == []
+    assert list(KnowledgeBase(text).query(query, mode="demand")) == []

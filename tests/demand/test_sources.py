@@ -152,6 +152,74 @@ def test_more_values_than_fit_into_one_statement_are_asked_in_several(tmp_path: 
     assert len(kb.query("big(N, S)", mode="demand")) == 999
 
 
+KEYS = """
+k(1). k("abc"). k("a b"). k("1"). k(99999999999999999999). k(1.0e0). k(1.5). k(0.5e0). k(true). k(<http://a>). k([1]). k(f(1)).
+k("2026-01-02"^^xsd:date). k("99999-01-01"^^xsd:date). k("NaN"^^xsd:double). k("a"@en). k("P1D"^^xsd:duration). k(2.50).
+"""
+LOOKUPS = """
+r1(K) :- k(K), e(K, _, _, _). r2(K) :- k(K), e(_, K, _, _). r3(K) :- k(K), e(_, _, K, _). r4(K) :- k(K), e(_, _, _, K).
+"""
+
+
+def of_duckdb() -> Any:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE e (a INTEGER, b VARCHAR, c DOUBLE, d DECIMAL(6, 2))")
+    connection.execute(
+        "INSERT INTO e VALUES (1, 'a b', 0.5, 2.5), (2, '1', 1.0, 1), (3, NULL, 1.0, 1), (4, 'abc', NULL, 9)"
+    )
+    return connection
+
+
+def of_sqlite() -> Any:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE e (a INTEGER, b TEXT, c REAL, d NUMERIC)")
+    rows = [(1, "a b", 0.5, 2.5), (2, "1", 1.0, 1), (3, None, 1.0, 1), (4, "abc", None, 9)]
+    connection.executemany("INSERT INTO e VALUES (?, ?, ?, ?)", rows)
+    return connection
+
+
+@pytest.mark.parametrize("make", [of_duckdb, of_sqlite])
+def test_values_of_every_kind_may_be_asked_of_every_column(make: Callable[[], Any]) -> None:
+    """As if the rows were facts; a row with a NULL is none."""
+    connection = make()
+    rows = [row for row in connection.execute("SELECT * FROM e").fetchall() if None not in row]
+    facts = KnowledgeBase(KEYS + LOOKUPS)
+    facts.insert("e", rows)
+    kb = KnowledgeBase(KEYS + LOOKUPS)
+    kb.source("e", connection, table="e")
+    keys = KEYS.split()
+    for one in range(1, 5):
+        expected = set(facts.facts(f"r{one}"))
+        assert expected, one
+        assert set(kb.query(f"r{one}(K)", mode="demand")) == expected
+    for key in (word.removesuffix(".")[2:-1] for word in " ".join(keys).replace('"a b"', '"abc"').split()):
+        for place in range(4):
+            question = f"e({', '.join(key if place == one else f'X{one}' for one in range(4))})"
+            assert set(kb.query(question, mode="demand")) == set(facts.query(question)), question
+
+
+def test_a_source_without_its_table_and_a_function_without_rows_are_errors(tmp_path: Path) -> None:
+    kb = KnowledgeBase()
+    for make in (sqlite_file, duckdb_file):
+        with pytest.raises(ProgramError, match=r"E417.*source of 'price'"):
+            kb.source("price", make(tmp_path), table="nosuch")
+    kb.source("price", lambda known: None, columns=["item", "price"])
+    with pytest.raises(ProgramError, match=r"E417.*source of 'price': the function gave None instead of rows"):
+        kb.query("price(tea, P)")
+
+
+def test_texts_of_types_that_duckdb_does_not_compare_with_texts() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    identifier = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+    connection.execute(f"CREATE TABLE e AS SELECT '{identifier}'::UUID AS a, 'ok'::mood AS b")
+    kb = KnowledgeBase()
+    kb.source("e", connection, table="e")
+    assert list(kb.query(f'e("{identifier}", X)', mode="demand")) == [("ok",)]
+    assert list(kb.query("e(X, ok)", mode="demand")) == [(identifier,)]
+    assert list(kb.query("e(sad, X)", mode="demand")) == []
+
+
 @pytest.mark.parametrize("source", [42, "file.txt"])
 def test_what_is_no_source_is_an_error_at_once(source: Any) -> None:
     with pytest.raises(ProgramError, match="is no source of facts"):

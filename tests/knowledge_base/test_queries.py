@@ -253,3 +253,10 @@ def test_an_empty_knowledge_base_answers_without_starting_an_engine() -> None:
     )
     assert kb.is_empty
     assert list(kb.query("p(X)")) == []
+
+
+def test_a_view_is_one_of_a_predicate_that_there_is() -> None:
+    """Without a session: the mistake is found before one starts."""
+    kb = KnowledgeBase("path(X, Y) :- edge(X, Y). edge(1, 2).")
+    with pytest.raises(ValueError, match="nothing mentions the predicate 'pth': did you mean 'path'"):
+        kb.view("pth")

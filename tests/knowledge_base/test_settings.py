@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from corollary import KnowledgeBase, Limits, ProgramError, Settings
-from corollary.settings import SETTINGS, settings_from_texts
+from corollary.cli.options import chosen_settings
+from corollary.planning.optimisers import NAMES
+from corollary.settings import OPTIMISATIONS, SETTINGS, settings_from_texts
 from tests.cli.command import corollary
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -44,6 +46,11 @@ def test_a_file_of_settings(tmp_path: Path) -> None:
         ("[limits]\nfacts = -1", "limits.facts is a number from 0 on, not -1"),
         ("updates = 1", "updates is true or false, not 1"),
         ('without = "threads"', "without is a list of names"),
+        ('without = ["thread"]', "there is no optimisation 'thread': did you mean 'threads'?"),
+        ("precision = 54", "precision is a whole number from 1 to 53, not 54"),
+        ("precision = true", "precision is a whole number from 1 to 53, not True"),
+        ("precision = 20.0", "precision is a whole number from 1 to 53, not 20.0"),
+        ('stratification = "locally"', "there is no stratification 'locally': did you mean 'local'?"),
         ("strategy = ", "Invalid value"),
     ],
 )
@@ -55,6 +62,20 @@ def test_bad_settings_are_told_with_the_file(tmp_path: Path, text: str, message:
     assert "E413" in str(caught.value)
     assert str(file) in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_a_table_of_limits_replaces_those_that_it_names(tmp_path: Path) -> None:
+    given = Settings.of(limits={"facts": 1000, "rounds": 9})
+    assert Settings.of(given, limits={"rounds": 50}).limits == Limits(facts=1000, rounds=50)
+    assert Settings.of(given, limits={"facts": None}).limits == Limits(rounds=9)
+    assert Settings.of(given, limits=Limits(rounds=50)).limits == Limits(rounds=50)
+    assert Settings.of(given, limits=None).limits == Limits()
+    assert Settings.of(given, strict=True).limits == given.limits
+    assert KnowledgeBase(settings=given, limits={"seconds": 2}).limits == Limits(2, 1000, 9)
+    file = tmp_path / "settings.toml"
+    file.write_text("[limits]\nfacts = 1000\n", encoding="utf-8")
+    assert Settings.read(file, limits={"rounds": 50}).limits == Limits(facts=1000, rounds=50)
+    assert chosen_settings(file, ["limits.rounds=3"], limit_time=1.5).limits == Limits(1.5, 1000, 3)
 
 
 def test_settings_as_commands_write_them() -> None:
@@ -89,9 +110,42 @@ def test_a_command_takes_settings_from_a_file_and_its_options(tmp_path: Path) ->
     assert "there is no setting" in outcome.stderr
 
 
+def test_a_command_takes_precision_and_stratification(tmp_path: Path) -> None:
+    program, file = tmp_path / "near.dl", tmp_path / "settings.toml"
+    program.write_text("p(0.3e0). q(X) :- p(X), X = 0.1e0 + 0.2e0. ?- q(X).", encoding="utf-8")
+    file.write_text("precision = 40\n", encoding="utf-8")
+    assert "no answers" in corollary("run", str(program), cwd=tmp_path).stdout
+    assert "1 answer\n" in corollary("run", str(program), "--settings", str(file), cwd=tmp_path).stdout
+    again = corollary("run", str(program), "--settings", str(file), "--set", "precision=53", cwd=tmp_path)
+    assert "no answers" in again.stdout
+    program.write_text("p(2, X) :- q(X), not p(3, X). q(1).", encoding="utf-8")
+    assert corollary("check", str(program), cwd=tmp_path).returncode == 0
+    outcome = corollary("check", str(program), "--set", "stratification=global", cwd=tmp_path)
+    assert outcome.returncode == 1
+    assert "E203" in outcome.stdout + outcome.stderr
+
+
 def test_a_store_keeps_what_belongs_to_the_derived_facts(tmp_path: Path) -> None:
-    KnowledgeBase.create(tmp_path / "kb", "p(1).", strategy="dred", strict=True).close()
+    chosen = {"strategy": "dred", "precision": 20, "stratification": "global"}
+    KnowledgeBase.create(tmp_path / "kb", "p(1).", strict=True, **chosen).close()
     opened = KnowledgeBase.open(tmp_path / "kb")
-    assert opened.settings.strategy == "dred"
+    assert {name: getattr(opened.settings, name) for name in chosen} == chosen
     assert not opened.settings.strict
     assert {name for name, one in SETTINGS.items() if one.metadata["stored"]} >= {"strategy", "on_error", "without"}
+
+
+def test_settings_of_spark_have_a_keyword_of_their_own() -> None:
+    from corollary.engines.spark.context import WAYS, SparkSettings
+    from corollary.engines.spark.strategies.chooser import STRATEGIES
+
+    with pytest.raises(TypeError, match="and not SparkSettings; spark_settings=… takes it"):
+        KnowledgeBase("p(1).", settings=SparkSettings(fold_every=3))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="and not dict; each setting is a keyword"):
+        KnowledgeBase("p(1).", settings={"strategy": "dred"})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no strategy 'foo' on Spark; there are single-task, decomposable"):
+        SparkSettings(strategy="foo")
+    assert WAYS == STRATEGIES
+
+
+def test_every_pass_over_rules_can_be_left_out() -> None:
+    assert set(NAMES) < set(OPTIMISATIONS)

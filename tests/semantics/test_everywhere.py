@@ -43,6 +43,16 @@ CASES: dict[str, Case] = {
         [Change(insert={"p": [(3, 1)]}), Change(delete={"p": [(3, 4)]})],
         ["p", "r"],
     ),
+    "precision": (
+        "near(X, Y) :- p(X), p(Y), X = Y, not r(X). p(0.3e0). p(0.5e0). top(X) :- near(X, _), X >= 0.1e0 + 0.2e0.",
+        {"precision": 40},
+        [
+            Change(insert={"p": [(0.30000000000000004,)]}),
+            Change(insert={"r": [(0.5,)]}),
+            Change(delete={"p": [(0.3,)]}),
+        ],
+        ["near", "top"],
+    ),
 }
 
 

@@ -23,6 +23,9 @@ RULES_OF_THE_PAPER = [
     "p(?Y, ?X) :- q(?X), BIND(2 AS ?Y), not p(3, ?X).",
     "p(2, ?X) :- q(?X), not r(3, ?X). r(?Y, ?X) :- p(?Y, ?X).",
     "p(2, ?X) :- q(?X), not r(3, ?X). s(?Y, ?X) :- p(?Y, ?X). r(?Y, ?X) :- s(?Y, ?X).",
+    "p(?Y, ?X) :- q(?X), ?Y = 1 + 1, not p(3, ?X).",
+    "p(2, ?X) :- q(?X), not r(3, ?X). r(?Z, ?X) :- p(?Y, ?X), ?Z = ?Y.",
+    "p(?Y, ?X) :- n(?Y), q(?X), ?Y != 3, not r(3, ?X). r(?Y, ?X) :- p(?Y, ?X). n(2). n(3).",
 ]
 
 
@@ -66,6 +69,55 @@ def test_what_remains_unstratified_shows_its_cycle() -> None:
     assert "negates r(Y, X), which r2 derives" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "unsafe", "notes"),
+    [
+        (
+            "p(X) :- s(X), not q(f(X, _)). q(X) :- p(X).",
+            "reject",
+            ["r1: p(X) :- s(X), not q(f(X, _)).", "    negates q(f(X, _)), which r2 derives"],
+        ),
+        (
+            "X = Y :- s(X, Y), not p(X).",
+            "reject",
+            ["    negates p(X), which equality derives", "equality: p(Y1) :- p(X1), same(X1, Y1)."],
+        ),
+        ("r(X, count(Y)) :- q(Y).", "universe", ["universe: universe(X1) :- r(X1, X2)."]),
+    ],
+)
+def test_a_cycle_is_told_in_words_of_the_program(text: str, unsafe: str, notes: list[str]) -> None:
+    with pytest.raises(ProgramError, match="E203") as caught:
+        KnowledgeBase(text, unsafe=unsafe)
+    told = [note for one in caught.value.diagnostics for note in one.notes]
+    assert set(notes) <= set(told)
+    assert not any(mark in note for note in told for mark in ("\\u00", "?", " negates 1"))
+
+
+@pytest.mark.parametrize("rule", RULES_OF_THE_PAPER)
+def test_without_local_stratification_constants_separate_nothing(rule: str) -> None:
+    with pytest.raises(ProgramError, match="E203") as caught:
+        KnowledgeBase(f"{PAPER} {rule}", stratification="global")
+    assert "--set stratification=local" in str(caught.value)
+    kb = KnowledgeBase(f"{PAPER} {rule}", stratification="global", semantics="well-founded")
+    assert (sorted(kb.facts("p")), list(kb.undefined("p"))) == ([(2, 1), (3, 4)], [])
+
+
+def test_without_local_stratification_rules_that_join_later_are_checked_too() -> None:
+    kb = KnowledgeBase("q(1). p(2, X) :- q(X), not r(3, X).", stratification="global")
+    assert list(kb.facts("p")) == [(2, 1)]
+    with pytest.raises(ProgramError, match="E203"):
+        kb.add_rules("r(4, X) :- p(2, X).")
+    assert list(kb.facts("r")) == []
+    kb.add_rules("s(4, X) :- p(2, X).")
+    assert list(kb.facts("s")) == [(4, 1)]
+
+
+def test_what_constants_do_not_separate_either_gets_no_hint_about_them() -> None:
+    with pytest.raises(ProgramError, match="E203") as caught:
+        KnowledgeBase("p(X) :- q(X), not p(X).", stratification="global")
+    assert "constants" not in str(caught.value)
+
+
 # -- generated programs ------------------------------------------------------------------------------------------------
 
 FACTS = ("q(1)", "q(2)", "q(3)", "p(1, 1)", "p(2, 2)", "p(3, 1)", "r(1, 2)", "r(2, 3)", "e(1, 2)", "e(2, 3)", "e(3, 3)")
@@ -78,12 +130,17 @@ def rules(draw: st.DrawFn) -> str:
     head, negated = (draw(st.sampled_from(("p", "r"))) for _ in range(2))
     if draw(st.integers(0, 3)) == 0:
         guard = draw(st.sampled_from(("", f", Y != {draw(CONSTANTS)}", f", X = {draw(CONSTANTS)}")))
-        return f"{head}(Y, X) :- {draw(st.sampled_from(('p', 'r', 'e')))}(Y, X){guard}"
+        first = draw(st.sampled_from(("Y", "U")))
+        given = ", U = Y" if first == "U" else ""
+        return f"{head}({first}, X) :- {draw(st.sampled_from(('p', 'r', 'e')))}(Y, X){given}{guard}"
     mine, other = draw(CONSTANTS), draw(CONSTANTS)
+    if draw(st.integers(0, 3)) == 0:
+        return f"{head}(Y, X) :- e(Y, _), q(X), Y != {other}, not {negated}({other}, X)"
     body = ["q(X)", draw(st.sampled_from(("e(X, Z)", f"{head}({draw(CONSTANTS)}, X)", "q(X)")))]
     if draw(st.booleans()):
         return f"{head}({mine}, X) :- {', '.join(body)}, not {negated}({other}, X)"
-    return f"{head}(V, X) :- {', '.join(body)}, V = {mine}, not {negated}(W, X), W = {other}"
+    given = draw(st.sampled_from((mine, f"{mine} + 0")))
+    return f"{head}(V, X) :- {', '.join(body)}, V = {given}, not {negated}(W, X), W = {other}"
 
 
 def true_facts(program: Program) -> Facts:

@@ -156,9 +156,25 @@ def test_a_term_that_grows_for_ever_stops_with_a_message(strategy: str) -> None:
     options = {"engine": shared_session(), "spark_settings": SparkSettings(strategy=strategy), "limits": {"depth": 5}}
     with (
         KnowledgeBase("n(z). n(s(X)) :- n(X).", **options) as kb,  # type: ignore[arg-type]
-        pytest.raises(ProgramError, match="E490"),
+        pytest.raises(ProgramError, match="E490") as caught,
     ):
         kb.count("n")
+    assert "limits.depth" in str(caught.value.diagnostics[0].hint)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["rounds", "single-task"])
+def test_an_expression_without_a_value_is_shown_in_its_rule(strategy: str) -> None:
+    options = {"engine": shared_session(), "spark_settings": SparkSettings(strategy=strategy), "on_error": "stop"}
+    text = "p(a). q(Y) :- p(X), Y = X + 1."
+    with (
+        KnowledgeBase(text, **options) as kb,  # type: ignore[arg-type]
+        pytest.raises(ProgramError, match="E303") as caught,
+    ):
+        kb.count("q")
+    span = caught.value.diagnostics[0].span
+    assert span is not None
+    assert span.text == "X + 1"
 
 
 @pytest.mark.slow
@@ -170,4 +186,6 @@ def test_well_founded_semantics_in_distributed_turns() -> None:
     with KnowledgeBase(games.WIN, **options) as kb:  # type: ignore[arg-type]
         kb.insert("move", sorted(game))
         found = set(kb.facts("win")), set(kb.undefined("win"))
+        lost = set(kb.query("move(_, X), not win(X)"))
     assert found == (games.ones(won), games.ones(drawn))
+    assert lost == games.ones({position for _, position in game} - won - drawn)

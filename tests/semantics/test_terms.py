@@ -10,9 +10,9 @@ from corollary import KnowledgeBase, Limits
 from corollary.analysis import analyse
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program
-from corollary.program import Structure
+from corollary.program import Constant, Structure
 from corollary.reference import evaluate
-from tests.semantics.following import State, follow, states
+from tests.semantics.following import State, follow, rows, states
 
 # -- generated programs ------------------------------------------------------------------------------------------------
 
@@ -50,6 +50,7 @@ def rules(draw: st.DrawFn) -> str:
     body = draw(st.lists(atoms, min_size=1, max_size=2))
     body += draw(st.lists(st.tuples(PATTERNS, PATTERNS).map("{0[0]} = {0[1]}".format), max_size=2))
     body += [f"not {atom}" for atom in draw(st.lists(atoms, max_size=1)) if not atom.startswith("q")]
+    body += draw(st.lists(st.tuples(VARIABLES, PATTERNS).map("not {0[0]} = {0[1]}".format), max_size=1))
     head = f"q({draw(VARIABLES)})" if of_q else f"p({draw(MADE)}, {draw(MADE)})"
     return f"{head} :- {', '.join(body)}"
 
@@ -60,6 +61,21 @@ def is_right(text: str) -> bool:
 
 
 RULES = rules().filter(is_right)
+
+
+@pytest.mark.parametrize("on_error", ["discard", "stop"])
+def test_a_value_may_be_of_another_form(on_error: str) -> None:
+    text = "r(1). r(f(2)). r(f(3)). r([]). r([1]). r([1, 2]). s(3). r(g(f(1), 3))."
+    kb = KnowledgeBase(
+        f"{text} a(X) :- r(X), not X = f(_), not [_ | _] = X. b(X) :- r(X), s(Y), not X = g(f(_), Y).",
+        on_error=on_error,
+    )
+    assert kb.count("a") == 3
+    assert kb.count("b") == 6
+    assert len(kb.query("r(X), not X = f(_)")) == 5
+    assert len(kb.query("r(X), not X = [_, _]", mode="demand")) == 6
+    with pytest.raises(ProgramError, match="E202"):
+        kb.query("r(X), not f(_) = f(_)")
 
 
 @given(st.lists(RULES, min_size=1, max_size=3).flatmap(lambda found: states(FACTS, found)))
@@ -102,6 +118,12 @@ def test_terms_of_different_forms_are_never_equal() -> None:
 def test_parts_are_compared_by_identity_and_not_by_value() -> None:
     assert facts("a(f(1)). b(1.0e0). p(X) :- a(f(X)), b(X). q(X) :- a(f(X)), b(Y), X = Y.", "p") == []
     assert facts("a(f(1)). b(1.0e0). q(X) :- a(f(X)), b(Y), X = Y.", "q") == [(1,)]
+
+
+@pytest.mark.parametrize("body", ["X = 1, p(f(X))", "p(f(X)), X = 1", "X = Y, Y = 1, p(f(X))"])
+def test_terms_of_facts_give_values_before_equalities_do(body: str) -> None:
+    text = f"p(f(1.0e0)). q(X) :- {body}."
+    assert rows(KnowledgeBase(text).facts("q")) == evaluate(parse_program(text))["q"] == {(Constant(1.0),)}
 
 
 def test_lists_are_walked_from_their_heads_to_their_tails() -> None:

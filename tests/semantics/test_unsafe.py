@@ -51,6 +51,23 @@ def test_queries_range_over_the_universe_too() -> None:
     assert sorted(kb.query("p(X), Y > X")) == [(1, 2)]
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("p(f(_)).", "p(_).", "p(_) :- q(_).", "p(X, _) :- q(Y).", "p(X) :- AGGREGATE(q(Y)) WITH COUNT(_) AS X."),
+        *("p(X) :- q(X), _ > X.", "p(X) :- AGGREGATE(q(Y), Y < _) WITH COUNT(Y) AS X."),
+    ],
+)
+def test_an_underscore_that_needs_a_value_gets_none_from_the_universe(rule: str) -> None:
+    with pytest.raises(ProgramError, match="E202"):
+        KnowledgeBase(f"{rule} q(1).", unsafe="universe")
+    kb = KnowledgeBase("q(1).", unsafe="universe")
+    with pytest.raises(ProgramError, match="E202"):
+        kb.add_rules(rule)
+    with pytest.raises(ProgramError, match="E202"):
+        kb.query("q(X), _ > X")
+
+
 def test_the_universe_follows_changes() -> None:
     kb = KnowledgeBase("q(X) :- not p(X). p(1). r(2).", unsafe="universe")
     assert sorted(kb.facts("q")) == [(2,)]

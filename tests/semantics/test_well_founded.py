@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import clingo
 import pytest
@@ -111,6 +112,18 @@ def test_what_is_undefined_follows_every_change(found: list[State]) -> None:
             assert rows(kb.undefined(name)) == expected, f"{name} of\n{after.text}"
 
 
+@given(RULES, st.lists(st.sampled_from(FACTS), unique=True), rules(), st.sampled_from(("demand", "auto")))
+@settings(max_examples=40)
+def test_a_query_is_answered_like_a_rule_of_its_own(found: list[str], facts: list[str], asked: str, mode: str) -> None:
+    text = "\n".join(f"{one}." for one in [*facts, *found])
+    query = asked.partition(" :- ")[2]
+    expected = true_facts(parse_program(f"{text} answer(X, Y) :- {query}."))["answer"]
+    kb = KnowledgeBase(text, semantics="well-founded", mode=mode)
+    answers = kb.query(query)
+    order = [answers.variables.index(name) for name in ("X", "Y")]
+    assert {tuple(row[place] for place in order) for row in rows(answers)} == expected
+
+
 @given(RULES, st.lists(st.sampled_from(FACTS), unique=True))
 @settings(max_examples=40)
 def test_every_stable_model_lies_between_what_is_true_and_what_is_possible(found: list[str], facts: list[str]) -> None:
@@ -160,6 +173,28 @@ def test_a_stratified_program_has_no_undefined_facts_and_is_not_rewritten() -> N
 def test_aggregates_need_facts_that_are_true_or_false() -> None:
     with pytest.raises(ProgramError, match="E208"):
         KnowledgeBase(f"{WIN} wins(count(X)) :- win(X).", semantics="well-founded")
+
+
+@pytest.mark.parametrize("body", ["win(X)", "position(X), not win(X)"])
+def test_aggregates_of_queries_need_them_too(body: str) -> None:
+    kb = KnowledgeBase(f"{WIN} move(1, 1). position(1).", semantics="well-founded")
+    with pytest.raises(ProgramError, match="E208"):
+        kb.query(f"AGGREGATE({body}) WITH COUNT(X) AS N")
+    assert list(kb.query("AGGREGATE(move(X, _)) WITH COUNT(X) AS N")) == [(1,)]
+
+
+@pytest.mark.parametrize("mode", ["demand", "materialise", "auto"])
+def test_a_query_does_not_take_what_is_undefined_for_false(mode: str) -> None:
+    text = f"{WIN} move(1, 2). move(2, 1). position(1). position(7)."
+    kb = KnowledgeBase(text, semantics="well-founded", mode=mode)
+    assert list(kb.query("position(X), not win(X)")) == [(7,)]
+    assert (len(kb.query("not win(1)")), len(kb.query("win(1)")), len(kb.query("not win(7)"))) == (0, 0, 1)
+
+
+def test_a_stored_knowledge_base_is_asked_the_same(tmp_path: Path) -> None:
+    KnowledgeBase(f"{WIN} move(1, 2). move(2, 1). move(3, 4).", semantics="well-founded").save(tmp_path / "games")
+    with KnowledgeBase.open(tmp_path / "games") as kb:
+        assert list(kb.query("move(_, X), not win(X)")) == [(4,)]
 
 
 def test_an_aggregate_beside_the_negation_is_no_matter() -> None:

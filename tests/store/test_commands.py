@@ -115,11 +115,32 @@ def test_what_is_wrong_is_told(place: Path) -> None:
     assert corollary("verify", "kb", "--version", "1", cwd=place).returncode == 0
 
 
+@pytest.mark.parametrize("option", ["--insert", "--delete"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("edge(1, X).", "this is a fact with variables"),
+        ("edge(8, 9). p(X) :- edge(X, _).", "this is a rule"),
+        ("edge(8, 9). ?- edge(X, Y).", "this is another statement"),
+    ],
+)
+def test_a_file_of_facts_with_something_else_in_it_changes_nothing(
+    place: Path, option: str, text: str, message: str
+) -> None:
+    write(place, wrong_dl=text)
+    run = corollary("update", "kb", "--insert", "more.dl", option, "wrong.dl", cwd=place)
+    assert run.returncode == 3
+    assert f"error[E401]: a file of facts has facts without variables, and {message}" in run.stderr
+    assert "wrong.dl:1:" in run.stderr
+    assert len(corollary("log", "kb", "--json", cwd=place).stdout.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("code", "arguments", "message"),
     [
         (3, ["log", "nowhere"], "error[E430]: there is no nowhere"),
         (3, ["init", "kb", "paths.dl"], "error[E431]: kb is not empty"),
+        (3, ["init", "kb", "paths.dl"], "`corollary update` changes it"),
         (3, ["query", "kb", "path(1, X)", "--version", "7"], "error[E435]"),
         (3, ["apply", "kb", "paths.dl"], "error[E438]: paths.dl is no change file"),
         (2, ["update", "kb"], "nothing to do"),

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from corollary import KnowledgeBase, ProgramError
-from corollary.store.files import digest_of
+from corollary.store.files import digest_of, read_named, write_named
 
 PROGRAM = "path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), path(Y, Z)."
 
@@ -128,6 +129,72 @@ def test_a_flipped_byte_in_any_file_is_an_error_that_names_it_or_changes_nothing
         else:
             assert found == (6, 16)
         shutil.rmtree(copy)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        (b'"predicate":"path"', b'"predicate":"pazh"'),
+        (b'"predicate":"path"', b'"prexicate":"path"'),
+        (b'"predicate":"path"', b'"predicate":null  '),
+        (b'"owner":"explicit"', b'"owner":"exqlicit"'),
+        (b'\\"numRecords\\": 6', b'\\"numRecords\\": 7'),
+        (b'\\"numRecords\\": 6', b'\\"numRxcords\\": 6'),
+    ],
+)
+def test_what_the_log_of_a_table_says_of_files_is_checked(place: Path, written: bytes, instead: bytes) -> None:
+    KnowledgeBase.open(place).compact()
+    log = max((place / "facts" / "_delta_log").glob("*.json"))
+    data = log.read_bytes()
+    assert written in data
+    log.write_bytes(data.replace(written, instead, 1))
+    message = message_of(lambda: KnowledgeBase.open(place).count("path"))
+    assert "E432" in message
+    assert log.name in message
+
+
+def test_a_store_without_digests_of_what_logs_say_is_read(place: Path) -> None:
+    """Those that were written before there were any; what cannot be meant is an error there, too."""
+    KnowledgeBase.open(place).compact()
+    manifest = place / "versions" / "0000000004.json"
+    body = json.loads(manifest.read_bytes())
+    for table in body["tables"].values():
+        assert table.pop("contents")
+    del body["digest"]
+    text = json.dumps(body, separators=(",", ":"), sort_keys=True)
+    body["digest"] = digest_of(text.encode())
+    manifest.write_text(json.dumps(body, separators=(",", ":"), sort_keys=True) + "\n")
+    assert opened(place) == (6, 16)
+    log = max((place / "facts" / "_delta_log").glob("*.json"))
+    log.write_bytes(log.read_bytes().replace(b'"predicate":"path"', b'"predicate":null  ', 1))
+    assert log.name in message_of(lambda: KnowledgeBase.open(place).count("path"))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"corollary": "knowledge base", "format": 99, "identity": "x"}', "E434"),
+        ('{"corollary": "knowledge base", "format": 1, "identity": "x"}', "E434"),
+        ('{"corollary": "knowledge base", "format": "x"}', "E432"),
+        ('{"format": 2}', "E432"),
+        ("junk", "E432"),
+        ("[]", "E432"),
+    ],
+)
+def test_a_directory_says_itself_what_it_is(place: Path, text: str, code: str) -> None:
+    (place / "corollary.json").write_text(text)
+    message = message_of(lambda: KnowledgeBase.open(place))
+    assert code in message
+    assert "corollary.json" in message
+
+
+def test_contents_of_files_are_not_in_the_memory_of_python(tmp_path: Path) -> None:
+    """Otherwise a thread of Arrow may have to free them when the interpreter ends, and the process aborts now and then."""
+    file = write_named(tmp_path, "data", "bin", b"x" * 1_000_000)
+    before = pa.total_allocated_bytes()
+    data = read_named(file)
+    assert pa.total_allocated_bytes() - before >= 1_000_000
+    assert data.size == 1_000_000
 
 
 @pytest.mark.parametrize("table", ["facts", "terms", "program"])

@@ -141,3 +141,31 @@ def test_tables_that_died_before_their_mark_get_nothing_twice(tmp_path: Path) ->
     again.publish(tmp_path / "tables", ["path"])
     rows = polars.read_delta(str(tmp_path / "tables" / "path.delta")).rows()
     assert sorted(rows) == sorted(again.facts("path"))
+
+
+def test_a_feed_keeps_its_predicates(tmp_path: Path) -> None:
+    """Also those of somebody who does not name them, whether the feed is behind or not; others are refused."""
+    kb = KnowledgeBase.create(tmp_path / "kb", PROGRAM)
+    kb.feed(tmp_path / "feed", ["lonely"], snapshot=True)
+    KnowledgeBase.open(tmp_path / "kb").apply(CHANGES[0])
+    again = KnowledgeBase.open(tmp_path / "kb")
+    again.feed(tmp_path / "feed")
+    again.delete("node", [(7,)])
+    found = sorted(polars.read_delta(str(tmp_path / "feed")).select("predicate", "op", "values").rows())
+    assert found == [("lonely", "delete", "[7]"), ("lonely", "insert", "[7]")]
+    with pytest.raises(ProgramError, match=r"E461.* has lonely, and not lonely, path"):
+        KnowledgeBase.open(tmp_path / "kb").feed(tmp_path / "feed", ["path", "lonely"])
+
+
+def test_a_feed_that_says_nothing_of_its_predicates_takes_those_that_are_asked_for(tmp_path: Path) -> None:
+    """Feeds that were begun before they said it."""
+    kb = KnowledgeBase.create(tmp_path / "kb", PROGRAM)
+    kb.feed(tmp_path / "feed", NAMES, snapshot=True)
+    (first,) = (tmp_path / "feed" / "_delta_log").glob("*0.json")
+    actions = [json.loads(line) for line in first.read_text().splitlines()]
+    assert sum(action["metaData"].pop("description") is not None for action in actions if "metaData" in action) == 1
+    first.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    again = KnowledgeBase.open(tmp_path / "kb")
+    again.feed(tmp_path / "feed", NAMES)
+    again.apply(CHANGES[0])
+    check(again, tmp_path / "feed")

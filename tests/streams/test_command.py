@@ -96,6 +96,7 @@ def test_rejected_updates_and_large_ones_are_logged(folder: Path) -> None:
         (["missing.dl", "--updates", "u.jsonl"], 1, "missing.dl"),
         (["p.dl"], 2, "--updates"),
         (["p.dl", "--updates", "u.jsonl", "--strategy", "magic"], 2, "magic"),
+        (["-", "--updates", "-"], 2, "both the program and the updates"),
     ],
 )
 def test_mistakes_are_exit_codes(folder: Path, arguments: list[str], code: int, message: str) -> None:

@@ -54,3 +54,44 @@ def test_a_stream_that_has_ended_leaves_the_knowledge_base_as_it_was_kept(tmp_pa
     kb.delete("edge", [(3, 1)])
     assert visible(KnowledgeBase.open(tmp_path / "kb")) == visible(kb)
     assert kb.owners("path") == {"{r1}": 1}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_stream_that_changes_nothing_makes_no_version(tmp_path: Path, strategy: str) -> None:
+    """Following changes in another way is a version of its own, which waits for the first change."""
+    place = tmp_path / "kb"
+    kb = KnowledgeBase.create(place, RULES)
+    list(kb.stream(UPDATES[:1], strategy="bf-marking" if strategy == "sets" else "sets"))
+    version = kb.version
+    nothing = [
+        Change(),
+        Change(delete={"edge": [(8, 9)]}),
+        Change(insert={"edge": [(1, 2), (2, 3)]}),
+        Change(add_rules=("wrong(X) :- edge(Y, Y).",)),
+        Change(insert={"egde": [(1, 2)]}),
+    ]
+    again = KnowledgeBase.open(place)
+    assert [one.is_rejected for one in again.stream(nothing, strategy=strategy)] == [False, True, False, True, True]
+    assert list(again.stream([], strategy=strategy)) == []
+    assert again.insert("edge", [(1, 2)]) == 0
+    assert (again.version, KnowledgeBase.open(place).version) == (version, version)
+    list(again.stream([Change(delete={"edge": [(1, 2)]})], strategy=strategy, policy="fail"))
+    expected = KnowledgeBase(RULES)
+    expected.apply(UPDATES[0])
+    expected.delete("edge", [(1, 2)])
+    assert visible(KnowledgeBase.open(place)) == visible(expected)
+    assert not KnowledgeBase.verify(place)
+    for info in again.history()[version:-1]:  # what was derived anew was there before
+        assert (info.explicit_inserted, info.inserted, info.deleted, info.rules_added) == (0, 0, 0, 0)
+
+
+def test_a_rejected_update_of_a_stream_with_a_name_is_passed_over_before_any_change(tmp_path: Path) -> None:
+    place, updates = tmp_path / "kb", [Change(delete={"edge": [(8, 9)]}), UPDATES[0]]
+    kb = KnowledgeBase.create(place, RULES)
+    list(kb.stream([Change(insert={"node": [(7,)]})]))
+    with KnowledgeBase.open(place, strategy="dred-counting").stream(updates, name="s") as stream:
+        assert next(stream).is_rejected
+    assert KnowledgeBase.open(place).marks == {"streams": {"s": {"updates": 1}}}
+    assert not KnowledgeBase.verify(place)
+    assert [one.is_rejected for one in KnowledgeBase.open(place).stream(updates, name="s")] == [False]
+    assert not KnowledgeBase.verify(place)

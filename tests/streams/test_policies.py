@@ -25,8 +25,14 @@ BAD = {
     "null": ('{"insert": {"edge": [[5, 6], [7, null]]}}', "E450"),
     "another type": (17, "E450"),
     "unknown predicate": ({"insert": {"edge": [[5, 6]], "egde": [[7, 8]]}}, "E451"),
+    "unknown predicate with a rule": (
+        {"insert": {"egde": [[5, 6]]}, "add_rules": ["ends(Y) :- edge(_, Y)."], "remove_rules": ["r2"]},
+        "E451",
+    ),
     "too many arguments": ({"insert": {"edge": [[5, 6], [7, 8, 9]]}}, "E401"),
     "too few arguments": ({"delete": {"edge": [[1]]}}, "E401"),
+    "a text that is no row": ({"insert": {"edge": ["ab"]}}, "E401"),
+    "an object that is no row": ({"insert": {"edge": [{"a": 5, "b": 6}]}}, "E401"),
     "no constant": (Change(insert={"edge": [(5, None)]}), "E401"),
     "absent fact": ({"insert": {"edge": [[5, 6]]}, "delete": {"edge": [[1, 2], [8, 9]]}}, "E452"),
     "derived fact": ({"delete": {"path": [[1, 2]]}}, "E452"),
@@ -87,6 +93,30 @@ def test_rules_bring_their_predicates_with_them() -> None:
     assert sorted(kb.facts("red")) == [(1,), (2,)]
 
 
+def test_what_is_no_row_is_none_either_when_its_constants_are_known() -> None:
+    kb = KnowledgeBase(RULES)
+    updates = [
+        {"insert": {"edge": [("a", "b"), ("b", "a")]}},
+        {"insert": {"edge": ["ab"]}},
+        {"insert": {"edge": [{"a": 5, "b": 6}]}},
+    ]
+    results = list(kb.stream(updates))
+    assert [result.rejected and result.rejected.diagnostics[0].code for result in results] == [None, "E401", "E401"]
+    assert kb.count("edge") == 3
+
+
+def test_facts_may_come_with_the_rules_that_mention_them_by_their_own_prefixes() -> None:
+    kb = KnowledgeBase("@prefix ex: <http://example.org/> . " + RULES)
+    updates = [
+        {"insert": {"ex:new": [[1]]}, "add_rules": ["ex:seen(X) :- ex:new(X)."]},
+        Change(
+            insert={"http://other.org/p": [(2,)]}, add_rules=("@prefix o: <http://other.org/> . o:q(X) :- o:p(X).",)
+        ),
+    ]
+    assert [result.rejected for result in kb.stream(updates)] == [None, None]
+    assert (kb.count("ex:seen"), kb.count("http://other.org/q")) == (1, 1)
+
+
 def test_rejected_updates_are_logged(tmp_path: Path) -> None:
     log = tmp_path / "rejects.jsonl"
     for _ in range(2):
@@ -95,6 +125,12 @@ def test_rejected_updates_are_logged(tmp_path: Path) -> None:
     assert [(line["update"], line["codes"]) for line in lines] == [(2, ["E450"]), (3, ["E452"])] * 2
     assert lines[0]["text"] == "{insert: 1}"
     assert lines[1]["reason"] == "E452: update 3: edge(8, 9) is to be deleted, and is no explicit fact"
+
+
+def test_what_no_file_can_hold_is_logged_with_escapes(tmp_path: Path) -> None:
+    stream = KnowledgeBase(RULES).stream(['{"insert": {"half \\ud800": [[1]]}}', GOOD], rejects=tmp_path / "rejects")
+    assert [result.is_rejected for result in stream] == [True, False]
+    assert "'half \ud800'" in json.loads((tmp_path / "rejects").read_text(encoding="utf-8"))["reason"]
 
 
 def test_a_limit_rejects_an_update_as_a_whole() -> None:

@@ -231,10 +231,10 @@ def test_a_missing_file_is_a_diagnostic(tmp_path: Path) -> None:
         next(KnowledgeBase(RULES).stream(tmp_path / "missing.jsonl"))
 
 
-def test_a_file_that_is_no_text_is_a_diagnostic(tmp_path: Path) -> None:
+def test_a_file_that_decodes_itself_and_is_no_text_is_a_diagnostic(tmp_path: Path) -> None:
     (tmp_path / "updates").write_bytes(b'{"insert": {"edge": [["\xff"]]}}\n')
-    with pytest.raises(ProgramError, match="is not UTF-8"):
-        next(KnowledgeBase(RULES).stream(tmp_path / "updates"))
+    with open(tmp_path / "updates", encoding="utf-8") as file, pytest.raises(ProgramError, match="is not UTF-8"):
+        next(KnowledgeBase(RULES).stream(file))
 
 
 @pytest.mark.parametrize("source", [{"insert": {}}, 7, None])
@@ -262,6 +262,30 @@ def test_an_asynchronous_iterator_gives_results_asynchronously(delay: float) -> 
         return found
 
     assert asyncio.run(run()) == EXPECTED
+
+
+def test_a_stream_in_an_event_loop_has_the_options_and_sources_of_any_other(tmp_path: Path) -> None:
+    async def bad() -> AsyncIterator[dict]:
+        yield {"delete": {"edge": [[8, 9]]}}
+        yield {"insert": {"edge": [[2, 3]]}}
+
+    async def rejected(kb: KnowledgeBase, source: object, **options: object) -> list[bool]:
+        async with kb.stream_async(source, **options) as stream:
+            return [result.is_rejected async for result in stream]
+
+    log = tmp_path / "rejects"
+    assert asyncio.run(rejected(KnowledgeBase(RULES), bad(), rejects=log, policy="reject", queue_size=1)) == [
+        True,
+        False,
+    ]
+    assert "E452" in log.read_text()
+    kb = KnowledgeBase.create(tmp_path / "kb", RULES)
+    (tmp_path / "updates").write_text(JSON)
+    assert asyncio.run(rejected(kb, tmp_path / "updates", name="f")) == [False] * 3
+    assert asyncio.run(rejected(kb, tmp_path / "updates", name="f")) == []
+    assert asyncio.run(rejected(kb, filled())) == [False, True, False]  # the second one deletes what is gone
+    with pytest.raises(ProgramError, match="E456"):
+        asyncio.run(rejected(kb, bad(), name="g"))
 
 
 def test_an_asynchronous_source_is_held_back_and_its_error_comes_through() -> None:

@@ -1,6 +1,6 @@
 """Program analysis: safety, dependencies, hyper-nodes, stratification, modules, and what rule changes do to them."""
 
-from corollary.analysis.analysis import Analysis, analyse, analyse_texts, checked
+from corollary.analysis.analysis import Analysis, analyse, analyse_texts, check_safety, checked
 from corollary.analysis.constraints import constraint_elements, minimal_elements
 from corollary.analysis.evaluable import check_evaluable
 from corollary.analysis.modules import Module, ModuleKind, module_name, modules_of
@@ -24,6 +24,7 @@ __all__ = [
     "check_evaluable",
     "check_query_safety",
     "check_rule_safety",
+    "check_safety",
     "check_stratification",
     "checked",
     "constraint_elements",

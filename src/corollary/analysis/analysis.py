@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from corollary.analysis.doubts import check_doubts
-from corollary.analysis.lowering import lower
+from corollary.analysis.lowering import body_with_universe, lower, with_precision
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.modules import module_name
 from corollary.analysis.predicates import PredicateInfo, check_arities, check_definitions, check_names, predicates_of
@@ -16,8 +16,8 @@ from corollary.analysis.safety import check_query_safety, check_rule_safety
 from corollary.analysis.stratification import check_stratification
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import Parsed, parse, print_rule
-from corollary.program import EQUALITY, Program, atoms_of
-from corollary.program.arities import with_arities
+from corollary.program import EQUALITY, Program, Rule, atoms_of
+from corollary.program.arities import SizedName, with_arities
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,15 @@ class Analysis:
             return self
         return replace(self, known=found)
 
-    @property
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the program, where comparisons regard as many bits of doubles as they are meant to."""
+        return with_precision(tuple(self.graph.rules.values()), self.meaning.precision)
+
+    @cached_property
     def is_lowered(self) -> bool:
-        return self.evaluated is not self.graph
+        """Whether the rules that engines run are others than `rules`."""
+        return self.evaluated is not self.graph and tuple(self.evaluated.rules.values()) != self.rules
 
     def under(self, meaning: Meaning) -> Analysis:
         """The same program where it is to mean something else: other things may be wrong with it then."""
@@ -71,7 +77,7 @@ class Analysis:
         read = [one for one in self.diagnostics if one.code[1] == "1"]
         again = analyse(with_arities(self.program))
         found = Analysis(
-            again.program, again.graph, _in_order([*read, *again.diagnostics]), Meaning(mixed_arities=True)
+            again.program, again.graph, _in_order([*read, *again.diagnostics]), Meaning(mixed_arities=True), self.known
         )
         return found.under(meaning)
 
@@ -85,7 +91,11 @@ class Analysis:
 
     @cached_property
     def predicates(self) -> dict[str, PredicateInfo]:
-        return predicates_of(self.program)
+        found = predicates_of(self.program)
+        if not self.meaning.mixed_arities:
+            return found
+        # A directive may name several predicates at once; it adds none of its own.
+        return {name: info for name, info in found.items() if isinstance(name, SizedName)}
 
     @cached_property
     def modules(self) -> list[str]:
@@ -138,14 +148,19 @@ def analyse(program: Program) -> Analysis:
 def _about(program: Program, graph: RuleGraph, meaning: Meaning) -> list[Diagnostic]:
     """What is wrong with a program under a meaning: variables that nothing limits, and negation through recursion."""
     found: list[Diagnostic] = []
-    if not meaning.has_universe:
-        mistakes = [*(one for rule in program.rules for one in check_rule_safety(rule)), *_query_mistakes(program)]
-        found += [one for one in mistakes if one.kind is catalogue.UNSAFE_VARIABLE]
+    mistakes = [one for rule in program.rules for one in check_safety(rule, meaning)]
+    mistakes += [] if meaning.has_universe else _query_mistakes(program)
+    found += [one for one in mistakes if one.kind is catalogue.UNSAFE_VARIABLE]
     if meaning.is_well_founded:
         return found
     # Rules that are unsafe can be looked at as they stand only.
     rules = graph if found else Analysis(program, graph, (), meaning).evaluated
-    return [*found, *check_stratification(rules)]
+    return [*found, *check_stratification(rules, local=meaning.is_local)]
+
+
+def check_safety(rule: Rule, meaning: Meaning) -> list[Diagnostic]:
+    """Variables of a rule that nothing limits, under a meaning: with a universe only `_` where a value is needed is left."""
+    return check_rule_safety(rule, body_with_universe(rule) if meaning.has_universe else None)
 
 
 def _query_mistakes(program: Program) -> list[Diagnostic]:

@@ -21,6 +21,9 @@ from corollary.program import (
     variables_of,
     without_names,
 )
+from corollary.program.builtins import similar_names
+from corollary.program.builtins.declaration import shortened
+from corollary.program.builtins.names import FUNC, PRED
 
 
 def check_doubts(program: Program) -> Iterator[Diagnostic]:
@@ -67,8 +70,11 @@ def _nearly_builtin(program: Program) -> Iterator[Diagnostic]:
             for part in subterms(term):
                 if not isinstance(part, FunctionTerm) or find_function(part.name) or part.name in declared:
                     continue
-                if hint := did_you_mean(part.name, FUNCTIONS):
-                    message = f"'{part.name}' is no built-in function, so it stands for itself as a term"
+                hint = did_you_mean(shortened(part.name), [*FUNCTIONS, *similar_names(part.name)])
+                if hint is None and part.name.startswith((FUNC, PRED)):
+                    hint = "`corollary builtins` shows all of them"
+                if hint is not None:
+                    message = f"'{shortened(part.name)}' is no built-in function, so it stands for itself as a term"
                     yield Diagnostic(catalogue.NEARLY_BUILTIN, message, part.span, hint)
 
 

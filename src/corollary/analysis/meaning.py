@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corollary.settings import Settings
+from corollary.settings import ALL_BITS, Settings
 
 
 @dataclass(frozen=True)
 class Meaning:
     """`semantics` says what negation through recursion means, `unsafe` what a variable that nothing limits does.
 
-    With `mixed_arities` one name with several numbers of arguments is several predicates.
+    With `mixed_arities` one name with several numbers of arguments is several predicates. `precision` is how many bits of
+    doubles comparisons regard, `stratification` whether constants may separate a negation from what it depends on.
     """
 
     semantics: str = "stratified"
     unsafe: str = "reject"
     mixed_arities: bool = False
+    precision: int = ALL_BITS
+    stratification: str = "local"
 
     @classmethod
     def of(cls, settings: Settings) -> Meaning:
-        return cls(settings.semantics, settings.unsafe, settings.mixed_arities)
+        return cls(
+            settings.semantics, settings.unsafe, settings.mixed_arities, settings.precision, settings.stratification
+        )
 
     @property
     def is_well_founded(self) -> bool:
         return self.semantics == "well-founded"
+
+    @property
+    def is_local(self) -> bool:
+        return self.stratification == "local"
 
     @property
     def has_universe(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from corollary.diagnostics import Diagnostic, Span, catalogue, did_you_mean
 from corollary.language.build import FORMS
 from corollary.program import Atom, Facts, FunctionDeclaration, Program, atoms_of
-from corollary.program.builtins import find_builtin, find_condition, meant_condition
+from corollary.program.builtins import find_builtin, find_condition, meant_condition, similar_names
 from corollary.program.builtins.declaration import shortened
 
 
@@ -62,7 +62,8 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
         known = first.setdefault(use.predicate, use)
         if use.arity != known.arity and (use.predicate, use.arity) not in reported:
             reported.add((use.predicate, use.arity))
-            message = f"'{use.predicate}' has {_arguments(use.arity)} here, but {_arguments(known.arity)} elsewhere"
+            shown = _shown(use.predicate, program)
+            message = f"'{shown}' has {_arguments(use.arity)} here, but {_arguments(known.arity)} elsewhere"
             place = f"{_arguments(known.arity)} at {known.span!r}" if known.span else None
             hint = "a predicate has one number of arguments: give the two different names"
             yield Diagnostic(catalogue.ARITY_MISMATCH, message, use.span, hint, (place,) if place else ())
@@ -102,15 +103,25 @@ def check_definitions(program: Program) -> Iterator[Diagnostic]:
             continue
         warned.add(name)
         form = FORMS.get(name.lower())
-        hint = f"is this meant: {form}?" if form else did_you_mean(name, defined)
+        shown = _shown(name, program)
+        known_names = [*(_shown(one, program) for one in defined), *similar_names(name)]
+        hint = f"is this meant: {form}?" if form else did_you_mean(shown, known_names)
         if hint is None and (builtin := meant_condition(name)) is not None:
             hint = f"the built-in is written {builtin.shown}(…) in a body"
         if name in in_rules:
-            message = f"'{name}' is used but never defined: no fact, no rule, no @input"
+            message = f"'{shown}' is used but never defined: no fact, no rule, no @input"
             yield Diagnostic(catalogue.UNDEFINED_PREDICATE, message, atom.span, hint)
         else:
-            message = f"nothing mentions '{name}', so it has no facts"
+            message = f"nothing mentions '{shown}', so it has no facts"
             yield Diagnostic(catalogue.UNKNOWN_IN_QUERY, message, atom.span, hint)
+
+
+def _shown(name: str, program: Program) -> str:
+    """The name of a predicate as the program may write it: with a prefix where one stands for the beginning of its IRI."""
+    for prefix, namespace in program.prefixes.items():
+        if namespace and name.startswith(namespace) and name != namespace:
+            return f"{prefix}:{name.removeprefix(namespace)}"
+    return shortened(name)
 
 
 def _arguments(count: int) -> str:

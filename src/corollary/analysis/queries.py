@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from corollary.analysis.analysis import Analysis
 from corollary.analysis.evaluable import check_evaluable
+from corollary.analysis.lowering import with_universe
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.safety import check_query_safety
 from corollary.diagnostics import Diagnostic, catalogue, did_you_mean
@@ -15,9 +16,8 @@ from corollary.program import Query, atoms_of
 
 def check_query(query: Query, arities: Mapping[str, int], meaning: Meaning | None = None) -> list[Diagnostic]:
     """Why a query cannot be asked, where predicates have these numbers of arguments."""
-    safety = check_query_safety(query)
-    if meaning is not None and meaning.has_universe:
-        safety = [one for one in safety if one.kind is not catalogue.UNSAFE_VARIABLE]
+    has_universe = meaning is not None and meaning.has_universe
+    safety = check_query_safety(with_universe(query) if has_universe else query)
     found = [*safety, *check_evaluable(queries=[query])]
     for atom, _ in atoms_of(query.body):
         arity = arities.get(atom.predicate, atom.arity)

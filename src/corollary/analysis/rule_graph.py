@@ -48,11 +48,11 @@ class RuleGraph:
     hyper_edges: Digraph[HyperNode, Dependency]
 
     @classmethod
-    def of(cls, rules: Iterable[Rule]) -> RuleGraph:
-        """The graph of these rules, whose names are distinct."""
+    def of(cls, rules: Iterable[Rule], *, local: bool = True) -> RuleGraph:
+        """The graph of these rules, whose names are distinct; unless it is `local`, constants tell nothing apart."""
         by_name = {rule.name: rule for rule in rules}
         rule_edges: Digraph[str, Dependency] = Digraph(by_name)
-        connect(rule_edges, by_name.values(), by_name.values())
+        connect(rule_edges, by_name.values(), by_name.values(), local=local)
         hyper_edges: Digraph[HyperNode, Dependency] = Digraph()
         graph = cls(by_name, rule_edges, hyper_edges)
         hyper_edges.add(graph.hyper_node_of_names(component) for component in rule_edges.components())
@@ -114,7 +114,9 @@ class RuleGraph:
         )
 
 
-def connect(edges: Digraph[str, Dependency], producers: Iterable[Rule], consumers: Iterable[Rule]) -> None:
+def connect(
+    edges: Digraph[str, Dependency], producers: Iterable[Rule], consumers: Iterable[Rule], *, local: bool = True
+) -> None:
     """Adds the edges from each producer to each consumer that can use what it derives."""
     by_head: dict[str, list[Rule]] = {}
     for rule in producers:
@@ -122,7 +124,7 @@ def connect(edges: Digraph[str, Dependency], producers: Iterable[Rule], consumer
     for consumer in consumers:
         for atom, kind in atoms_of(consumer.body, aggregated=consumer.has_head_aggregate):
             for producer in by_head.get(atom.predicate, ()):
-                if may_unify(producer.head, atom) and _may_meet(producer, consumer, atom):
+                if not local or (may_unify(producer.head, atom) and _may_meet(producer, consumer, atom)):
                     edges.connect(producer.name, consumer.name, [Dependency(kind)])
 
 

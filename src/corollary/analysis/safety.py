@@ -24,20 +24,21 @@ from corollary.program import (
     subterms,
     variables_of,
 )
-from corollary.program.patterns import computed_parts, is_pattern, pairs, pattern_variables
+from corollary.program.patterns import computed_parts, has_unknown_parts, is_pattern, pairs, pattern_variables
 from corollary.program.solving import solutions_of
 
 _HERE = "this comparison"
 _HINT = "a positive atom, an equality with something limited, or BIND must give it a value"
 
 
-def check_rule_safety(rule: Rule) -> list[Diagnostic]:
-    """Every variable that nothing limits, once each, with the rule."""
+def check_rule_safety(rule: Rule, body: tuple[BodyElement, ...] | None = None) -> list[Diagnostic]:
+    """Every variable that nothing limits, once each, with the rule. `body` may limit more than the rule's own."""
     note = f"in rule {rule.name}: {print_rule(rule)}" if rule.body else None
-    if not rule.body:
+    body = rule.body if body is None else body
+    if not body:
         parts = _open_parts(rule.head)
         return _once(_unsafe(part, f"a fact cannot contain {_shown(part)}", _fact_hint(part)) for part in parts)
-    return _once(_check(rule.body, rule.head.arguments, "the head"), note)
+    return _once(_check(body, rule.head.arguments, "the head"), note)
 
 
 def check_query_safety(query: Query) -> list[Diagnostic]:
@@ -113,12 +114,20 @@ def _check_element(
             yield from _check_terms([element.left, element.right], limited, _HERE)
         case Assignment():
             yield from _check_terms([element.expression], limited, "BIND")
+        case Negation(element=Comparison(operator="=") as comparison) if _is_form_test(comparison):
+            yield from _check_terms(_closed(comparison.left, comparison.right), limited, "a negated comparison")
         case Negation(element=Comparison() as comparison):
             yield from _check_terms([comparison.left, comparison.right], limited, "a negated comparison")
         case Negation(element=Atom() as atom):
             yield from _check_negation(element, atom, limited, body, head)
         case Aggregation():
             yield from _check_aggregation(element, body, head)
+
+
+def _is_form_test(comparison: Comparison) -> bool:
+    """Whether one side is a function term or a list with unknown parts, and the other has a value: `not X = f(_)`."""
+    sides = (comparison.left, comparison.right)
+    return any(map(has_unknown_parts, sides)) and not _are_open(*sides)
 
 
 def _are_open(left: Term, right: Term) -> bool:

@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
+from corollary.analysis.lowering.bodies import with_atoms
+from corollary.analysis.lowering.negations import is_part_of_negation, written_atom
+from corollary.analysis.lowering.separation import separated
 from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph
 from corollary.analysis.unification import may_unify
 from corollary.diagnostics import Diagnostic, Span, catalogue
 from corollary.language import print_element, print_rule
-from corollary.program import Atom, atoms_of
+from corollary.program import Atom, Rule, atoms_of
 
-_AUXILIARY, _VARIABLE = re.compile(r"<\\u0000([^>]*)>"), re.compile(r"\? x(\d+)")
+_AUXILIARY, _VARIABLE = re.compile(r"<\\u0000([^>]*)>"), re.compile(r"\? ([xy])(\d+)")
+_MADE = re.compile(r"(?:^| )(same|universe) (?:\d+|stated|symmetric|transitive)$")
+_PURPOSES = {"same": "equality", "universe": "universe"}
 _WORDS = {
     Dependency.POSITIVE: "uses",
     Dependency.NEGATIVE: "negates",
     Dependency.AGGREGATE: "aggregates over",
 }
+_BREAK = "break the cycle"
+_SEPARATE = f"{_BREAK}, or separate the facts by different constants in the same argument"
+_ALLOW = f"{_BREAK}, or let constants separate the facts, as they do here (--set stratification=local)"
 
 
-def check_stratification(graph: RuleGraph) -> Iterator[Diagnostic]:
-    """One error per hyper-node that negates or aggregates what it derives itself, with a shortest cycle."""
+def check_stratification(graph: RuleGraph, *, local: bool = True) -> Iterator[Diagnostic]:
+    """One error per hyper-node that negates or aggregates what it derives itself, with a shortest cycle.
+
+    Unless constants may separate facts (`local`), a predicate counts as a whole.
+    """
+    hint = _SEPARATE
+    if not local:
+        hint = _ALLOW if _is_locally_stratified(graph) else _BREAK
+        graph = RuleGraph.of(graph.rules.values(), local=False)
     for node in graph.hyper_nodes:
         if len(node.rules) == 1 and not graph.is_recursive(node):
             continue
         cycle = _shortest_strict_cycle(graph, node)
         if cycle:
-            yield _diagnostic(graph, cycle)
+            yield _diagnostic(graph, cycle, hint, local=local)
+
+
+def _is_locally_stratified(graph: RuleGraph) -> bool:
+    return not any(map(graph.is_undecided, graph.hyper_nodes)) or separated(graph) is not None
 
 
 def _shortest_strict_cycle(graph: RuleGraph, node: HyperNode) -> list[str]:
@@ -42,19 +62,25 @@ def _shortest_strict_cycle(graph: RuleGraph, node: HyperNode) -> list[str]:
     return min(([cycle[-1], *cycle[:-1]] for cycle in cycles), key=len, default=[])
 
 
-def _diagnostic(graph: RuleGraph, cycle: list[str]) -> Diagnostic:
+def _diagnostic(graph: RuleGraph, cycle: list[str], hint: str, *, local: bool) -> Diagnostic:
     notes: list[str] = []
     span: Span | None = None
     for position, name in enumerate(cycle):
+        if is_part_of_negation(name):
+            continue  # its rule tells what it negates
         supplier = cycle[(position + 1) % len(cycle)]
-        atom, kind = _used_atom(graph, name, supplier, strict=position == 0)
+        atom, kind = _used_atom(graph, name, supplier, strict=position == 0, local=local)
         span = span or atom.span
-        notes.append(f"{name}: {_readable(print_rule(graph.rules[name]))}")
-        notes.append(f"    {_WORDS[kind]} {_readable(print_element(atom))}, which {supplier} derives")
+        if is_part_of_negation(supplier):
+            supplier = cycle[(position + 2) % len(cycle)]
+        notes.append(f"{_label(name)}: {_readable(print_rule(_as_written(graph.rules[name], graph)))}")
+        derives = f"which {_label(supplier)} derives"
+        if not local:
+            derives = f"and {_label(supplier)} derives facts of '{atom.predicate}'"
+        notes.append(f"    {_WORDS[kind]} {_readable(print_element(written_atom(atom, graph)))}, {derives}")
     head = graph.rules[cycle[0]].head.predicate
     way = "aggregates over" if any("aggregates" in note for note in notes[1:2]) else "negates"
     message = f"the program is not stratified: '{head}' {way} what depends on '{head}' itself"
-    hint = "break the cycle, or separate the facts by different constants in the same argument"
     if way == "negates":
         hint += "; well-founded semantics lets it stand (--set semantics=well-founded)"
     return Diagnostic(catalogue.NOT_STRATIFIED, message, span, hint, tuple(notes))
@@ -62,14 +88,26 @@ def _diagnostic(graph: RuleGraph, cycle: list[str]) -> Diagnostic:
 
 def _readable(text: str) -> str:
     """A rule without what keeps auxiliary predicates and variables apart from those of the program."""
-    return _VARIABLE.sub(lambda found: f"X{int(found[1]) + 1}", _AUXILIARY.sub(r"\1", text))
+    named = _VARIABLE.sub(lambda found: f"{found[1].upper()}{int(found[2]) + 1}", text)
+    return _AUXILIARY.sub(r"\1", named)
 
 
-def _used_atom(graph: RuleGraph, user: str, supplier: str, *, strict: bool) -> tuple[Atom, Dependency]:
+def _label(name: str) -> str:
+    """The name of a rule, or for one that no user wrote what it is for."""
+    found = _MADE.search(name)
+    return _PURPOSES[found[1]] if found else name
+
+
+def _as_written(rule: Rule, graph: RuleGraph) -> Rule:
+    body = (with_atoms(element, lambda atom, _: written_atom(atom, graph)) for element in rule.body)
+    return replace(rule, body=tuple(body))
+
+
+def _used_atom(graph: RuleGraph, user: str, supplier: str, *, strict: bool, local: bool) -> tuple[Atom, Dependency]:
     rule, head = graph.rules[user], graph.rules[supplier].head
     found = [
         (atom, Dependency(kind))
         for atom, kind in atoms_of(rule.body, aggregated=rule.has_head_aggregate)
-        if may_unify(head, atom)
+        if (may_unify(head, atom) if local else atom.predicate == head.predicate)
     ]
     return next(((atom, kind) for atom, kind in found if kind.is_strict is strict), found[0])

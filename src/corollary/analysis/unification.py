@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from corollary.program import (
+    Arithmetic,
     Assignment,
     Atom,
     BodyElement,
     Comparison,
     Constant,
+    EvaluationError,
     FunctionTerm,
     ListTerm,
+    Minus,
     Negation,
     Structure,
     Term,
@@ -22,7 +25,8 @@ from corollary.program import (
     find_function,
     rewrite_atom,
 )
-from corollary.program.patterns import is_pattern, terms_below
+from corollary.program.evaluation import evaluate_term
+from corollary.program.patterns import is_ground, is_pattern, terms_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +39,55 @@ class Restricted(Variable):
 
 def restrictions(body: Iterable[BodyElement]) -> dict[str, Restricted]:
     """What the comparisons of a body say about single variables."""
+    elements = tuple(body)
     found: dict[str, Restricted] = {}
-    links: list[tuple[str, str]] = []
-    for element in body:
+    for element in elements:
         match element:
-            case Comparison(operator="=", left=Variable() as left, right=Variable() as right):
-                links.append((left.name, right.name))
-            case Comparison(operator="=", left=Variable(name=name), right=Constant() as constant):
-                found[name] = Restricted(name, value=constant)
-            case Comparison(operator="=", left=Constant() as constant, right=Variable(name=name)):
-                found[name] = Restricted(name, value=constant)
-            case Assignment(expression=Constant() as constant, variable=Variable(name=name)):
-                found[name] = Restricted(name, value=constant)
+            case Comparison(operator="=", left=Variable(name=name), right=term) if known := _constant(term):
+                found[name] = Restricted(name, value=known)
+            case Comparison(operator="=", left=term, right=Variable(name=name)) if known := _constant(term):
+                found[name] = Restricted(name, value=known)
+            case Assignment(expression=term, variable=Variable(name=name)) if known := _constant(term):
+                found[name] = Restricted(name, value=known)
             case Comparison(operator="!=") | Negation(element=Comparison(operator="=")):
                 _exclude(element.element if isinstance(element, Negation) else element, found)
+    links = links_of(elements)
     for _ in links:
         for one, other in (*links, *((right, left) for left, right in links)):
-            if one in found and found[one].value is not None and other not in found:
-                found[other] = replace(found[one], name=other)
+            if one in found:
+                found[other] = _both(found[one], found.get(other, Restricted(other)))
     return found
+
+
+def links_of(body: Iterable[BodyElement]) -> list[tuple[str, str]]:
+    """The names of variables that a body says are equal."""
+    return [
+        (element.left.name, element.right.name)
+        for element in body
+        if isinstance(element, Comparison)
+        and element.operator == "="
+        and isinstance(element.left, Variable)
+        and isinstance(element.right, Variable)
+    ]
+
+
+def _both(one: Restricted, other: Restricted) -> Restricted:
+    """What is known of a variable that equals another one."""
+    if other.value is not None or one.value is not None:
+        return replace(other, value=other.value or one.value, others=())
+    return replace(other, others=tuple(dict.fromkeys((*other.others, *one.others))))
+
+
+def _constant(term: Term) -> Constant | None:
+    """The constant that a term without variables is."""
+    if isinstance(term, Constant):
+        return term
+    if not isinstance(term, (Arithmetic, Minus)) or not is_ground(term):
+        return None
+    try:
+        return Constant(evaluate_term(term, {}))
+    except EvaluationError:
+        return None
 
 
 def _exclude(comparison: object, found: dict[str, Restricted]) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import Analysis
+from corollary.analysis.lowering import query_with_precision
 from corollary.backends.backend import Backend
 from corollary.program import Query
+from corollary.program.arities import name_with_arity
 from corollary.reasoning.demand import Demanded, demanded
 from corollary.settings import Settings
 
@@ -39,7 +41,16 @@ class Asking:
             return known[1]
         taken = {*analysis.predicates, *self._backend.defined}
         outside = {name: len(source.columns) for name, source in self.sources.items()}
-        made = demanded(analysis.program.rules, query, stated, taken, self._settings.without, outside)
+        asked = query_with_precision(query, analysis.meaning.precision)
+        made = demanded(
+            analysis.rules,
+            asked,
+            stated,
+            taken,
+            self._settings.without,
+            outside,
+            computes=self._settings.discards_errors,
+        )
         if len(self._made) >= _KEPT:
             del self._made[next(iter(self._made))]
         self._made[query, stated] = (analysis, made)
@@ -48,7 +59,8 @@ class Asking:
     def on_demand(self, analysis: Analysis, query: Query, mode: str | None, *, asks: bool = True) -> Demanded | None:
         """The rules for a query that is answered on demand; None where it is read from what was, or will be, derived.
 
-        In the mode "auto" that is a query with some argument known. An error that stops everything may be in rules that a
+        In the mode "auto" that is a query with some argument known. Where deriving everything may never end, it is so however
+        often one is asked. An error that stops everything may be in rules that a
         query does not need, so where errors stop, everything is derived.
         """
         mode = Settings.of(mode=mode).mode if mode else self._settings.mode
@@ -58,7 +70,8 @@ class Asking:
         if analysis.is_lowered:  # what was rewritten for its meaning is not rewritten once more
             return None
         rules = self.rules(analysis, query)
-        pays = bool(rules.demands) and self._asked < MOST_DEMANDS and self._settings.discards_errors
+        pays = bool(rules.demands) and (self._asked < MOST_DEMANDS or rules.limits_growth)
+        pays &= self._settings.discards_errors
         pays |= any(source.needs for source in self.sources.values())  # which can be asked in no other way
         if mode == "auto" and not pays:
             return None
@@ -70,6 +83,8 @@ class Asking:
         from corollary.sources.external import opened_source
 
         opened = opened_source(predicate, source, **options)
+        if self._settings.mixed_arities:
+            predicate = name_with_arity(predicate, len(opened.columns))
         self._backend.arities.setdefault(predicate, len(opened.columns))
         self._backend.defined.add(predicate)
         self.sources = {**self.sources, predicate: opened}
@@ -95,7 +110,7 @@ class Asking:
             for one in demanded.outside:
                 table = found[one.demand].to_arrow()
                 before = asked.setdefault((one.predicate, one.pattern), set())
-                rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+                rows = list(zip(*(map(_equal_to_itself, column.to_pylist()) for column in table.columns), strict=True))
                 new = [place for place, row in enumerate(rows) if row not in before]
                 if new:
                     before.update(rows)
@@ -109,6 +124,11 @@ class Asking:
         """Gives all rows of all sources, where everything is derived; one that cannot be read whole is an error."""
         for name, source in self.sources.items():
             load(name, source.everything())
+
+
+def _equal_to_itself(value: Any) -> Any:
+    """What two equal constants share: NaN differs from itself, and would be asked for without end."""
+    return value if value == value else None
 
 
 def _together(answers: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import HyperNode, RuleGraph
 from corollary.backends.backend import Difference
+from corollary.backends.memory import memory_as_a_limit
 from corollary.program import Facts, InputDeclaration, Query
 from corollary.settings import Settings
 from corollary.sources.loading import Loader
@@ -36,7 +37,7 @@ class EmbeddedBackend(Loader):
     """Loads like any loader, into an engine of its own."""
 
     def __init__(self, graph: RuleGraph, settings: Settings, base: Path) -> None:
-        super().__init__(lambda: self.engine, base=base, strict=settings.strict)
+        super().__init__(lambda: self.engine, base=base, strict=settings.strict, mixed=settings.mixed_arities)
         self._graph = graph
         self.settings = settings
         self.listener: Callable[[Difference], object] = lambda difference: None
@@ -92,7 +93,8 @@ class EmbeddedBackend(Loader):
     def materialise(
         self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
     ) -> None:
-        self.engine.materialise(check=check, finished=finished, at_round=at_round)
+        with memory_as_a_limit():
+            self.engine.materialise(check=check, finished=finished, at_round=at_round)
 
     def replace_rules(self, graph: RuleGraph) -> None:
         self._graph = graph
@@ -108,12 +110,17 @@ class EmbeddedBackend(Loader):
         from corollary.engines.embedded.maintenance.outcome import FactChange
 
         change = FactChange(self._encoded(deletes), self._encoded(inserts))
-        outcome = self.engine.apply(change, graph, self.new_check())
+        with memory_as_a_limit():
+            outcome = self.engine.apply(change, graph, self.new_check())
         for predicate, rows in change.insert.items():
             self.defined.add(predicate)
             self.arities.setdefault(predicate, rows.shape[1])
         self._graph = graph or self._graph
         return self._difference(outcome)
+
+    def _insert(self, predicate: str, codes: Codes) -> int:
+        with memory_as_a_limit():
+            return super()._insert(predicate, codes)
 
     def _encoded(self, facts: Sequence[tuple[str, Any]]) -> dict[str, Codes]:
         """Distinct rows by predicate."""
@@ -123,6 +130,7 @@ class EmbeddedBackend(Loader):
         for predicate, rows in facts:
             codes = rows.codes if isinstance(rows, Encoded) else self.encoded(predicate, rows)
             if len(codes):
+                predicate = self.named(predicate, codes.shape[1])
                 self.check_width(predicate, codes.shape[1])
             found.setdefault(predicate, []).append(codes)
         return {predicate: np.concatenate(parts) for predicate, parts in found.items() if sum(map(len, parts))}
@@ -196,7 +204,8 @@ class EmbeddedBackend(Loader):
     ) -> dict[str, Result]:
         from corollary.results import Result
 
-        found = self.engine.derived_by(graph, wanted, self._encoded(list(given.items())), self.new_check())
+        with memory_as_a_limit():
+            found = self.engine.derived_by(graph, wanted, self._encoded(list(given.items())), self.new_check())
         return {
             predicate: Result(self.engine.universe, rows, wanted[predicate], prefixes)
             for predicate, rows in found.items()

@@ -116,7 +116,10 @@ class SparkBackend:
     def _ingest(self) -> Ingest:
         from corollary.engines.spark.ingest import Ingest
 
-        ingest = Ingest(self.context, self.engine.store, base=self._base, strict=self.settings.strict)
+        ingest = Ingest(
+            self.context, self.engine.store,
+            base=self._base, strict=self.settings.strict, mixed=self.settings.mixed_arities,
+        )  # fmt: skip
         ingest.arities, ingest.defined, ingest.rejects = self.arities, self.defined, self.rejects
         return ingest
 
@@ -174,7 +177,10 @@ class SparkBackend:
         from corollary.engines.spark.ingest import Ingest
         from corollary.engines.spark.relations import FrameStore
 
-        staged = Ingest(self.context, FrameStore(self.context.spark), base=self._base, strict=self.settings.strict)
+        staged = Ingest(
+            self.context, FrameStore(self.context.spark),
+            base=self._base, strict=self.settings.strict, mixed=self.settings.mixed_arities,
+        )  # fmt: skip
         staged.arities, staged.defined = dict(self.arities), set(self.defined)
         return staged
 

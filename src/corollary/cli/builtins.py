@@ -21,8 +21,10 @@ def builtins(
             typer.echo(f"{chapter}\n" + "\n".join(f"  {one.signature}" for one in members) + "\n")
         typer.echo("corollary builtins NAME tells more about one.")
         return
+    name = f"xsd:{name.removeprefix('xs:')}" if name.startswith("xs:") else name
     found = find_builtin(expanded(name)) or find_builtin(name)
-    some = [found] if found is not None else [one for one in BUILTINS.values() if _has(one, name)]
+    some = [found] if found is not None else [one for one in BUILTINS.values() if one.operator == name]
+    some = some or [one for one in BUILTINS.values() if _has(one, name)]
     if not some:
         hint = did_you_mean(name, [*map(shortened, BUILTINS), *WORDS])
         typer.echo(f"there is no built-in '{name}'" + (f": {hint}" if hint else ""), err=True)

@@ -20,6 +20,7 @@ from corollary.cli.options import (
 from corollary.cli.output import plural, read_sources, terminal_for_errors
 from corollary.cli.run import derive
 from corollary.cli.stores import StorePath
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 
 
 def init(
@@ -40,6 +41,11 @@ def init(
     `corollary update PATH` changes it, `corollary query PATH ATOM` asks it, `corollary log PATH` tells its versions.
     Each change is a new version, which is on the disk when the command ends.
     """
+    from corollary.store.store import Store  # it needs Arrow
+
+    if Store.is_store(path):
+        hint = "a knowledge base is there: `corollary update` changes it, `corollary query` asks it"
+        raise ProgramError([Diagnostic(catalogue.PLACE_TAKEN, f"{path} is not empty", None, hint)])
     data = Data(facts, facts_header, rdf or (), strict, rejects)
     chosen = chosen_settings(settings, set_, limit_time=limit_time, limit_facts=limit_facts)
     kb = open_knowledge_base(read_sources(files), data, chosen)

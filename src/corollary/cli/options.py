@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from corollary.cli.output import plural, print_diagnostics, terminal_for_errors
 from corollary.cli.progress import announce_compiling
 from corollary.diagnostics import Source, did_you_mean
 from corollary.knowledge_base import KnowledgeBase
-from corollary.settings import Settings, settings_from_texts
+from corollary.settings import OPTIMISATIONS, Settings, settings_from_texts
 
 Programs = Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")]
 Facts = Annotated[
@@ -115,7 +115,6 @@ def chosen_settings(
     try:
         written = settings_from_texts(texts or ())
         written["limits"] = {
-            **asdict(settings.limits),
             **written.get("limits", {}),
             **{name: limit for name, limit in limits.items() if limit is not None},
         }
@@ -146,13 +145,10 @@ def open_knowledge_base(
 
 def checked_optimisations(names: Sequence[str]) -> Sequence[str]:
     """The same names; one that is none is a mistake in the command."""
-    if names:
-        from corollary.engines.embedded.evaluation import OPTIMISATIONS
-
-        for name in names:
-            if name not in OPTIMISATIONS:
-                hint = did_you_mean(name, OPTIMISATIONS) or f"there are {', '.join(OPTIMISATIONS)}"
-                raise typer.BadParameter(f"there is no optimisation '{name}': {hint}", param_hint="--without")
+    for name in names:
+        if name not in OPTIMISATIONS:
+            hint = did_you_mean(name, OPTIMISATIONS) or f"there are {', '.join(OPTIMISATIONS)}"
+            raise typer.BadParameter(f"there is no optimisation '{name}': {hint}", param_hint="--without")
     return names
 
 

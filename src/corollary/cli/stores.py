@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +10,12 @@ import typer
 
 from corollary.cli.output import plural, terminal_for_errors
 from corollary.cli.progress import announce_compiling
-from corollary.diagnostics import ProgramError
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse, read_source
+from corollary.program import Clause, PrefixDeclaration, Program
+from corollary.program import Facts as StatedFacts
+from corollary.program.arities import name_with_arity
 from corollary.sources.formats import format_of
 from corollary.sources.options import ReadOptions
 from corollary.sources.read import read_file
@@ -45,16 +48,33 @@ def _facts_of(kb: KnowledgeBase, path: Path) -> list[tuple[str, Any]]:
         parsed = parse(read_source(path), prefixes=kb.program.prefixes)
         if parsed.errors:
             raise ProgramError(parsed.diagnostics)
+        if wrong := list(_no_facts(parsed.program)):
+            raise ProgramError(wrong)
         rows: dict[str, list[Any]] = {}
         for facts in parsed.program.facts:
-            rows.setdefault(facts.predicate, []).extend(facts.rows)
+            sized = name_with_arity(facts.predicate, facts.arity)
+            rows.setdefault(sized if kb.settings.mixed_arities else facts.predicate, []).extend(facts.rows)
         return list(rows.items())
     format_of(path)
-    predicate = kb.full_name(path.stem)
-    loaded = read_file(path, ReadOptions(), kb.arity(predicate))
+    predicate = kb.data_name(path.stem)
+    loaded = read_file(path, ReadOptions(), None if kb.settings.mixed_arities else kb.arity(predicate))
     if len(loaded.rejects):
         raise loaded.rejects.as_error()
     return [(predicate, loaded.table)]
+
+
+def _no_facts(program: Program) -> Iterator[Diagnostic]:
+    """What a file of facts says beside them: leaving it out would be a change other than the one that was asked for."""
+    for statement in program.statements:
+        if isinstance(statement, (StatedFacts, PrefixDeclaration)):
+            continue
+        what, hint = "another statement", None
+        if isinstance(statement, Clause):
+            what, hint = "a fact with variables", "a fact has constants only"
+            if statement.body:
+                what, hint = "a rule", "`corollary update --add-rules FILE` takes rules"
+        message = f"a file of facts has facts without variables, and this is {what}"
+        yield Diagnostic(catalogue.BAD_ROW, message, statement.span, hint)
 
 
 def told(kb: KnowledgeBase, result: TransactionResult) -> None:

@@ -93,7 +93,9 @@ def stream(
 
     Exits with 0; with 1 for a mistake in the program, 2 for one in the command, 3 for bad data, 130 when interrupted.
     """
-    source = sys.stdin if updates == "-" else updates
+    if updates == "-" and Path("-") in files:
+        raise typer.BadParameter("the standard input cannot be both the program and the updates")
+    source = sys.stdin.buffer if updates == "-" else updates  # bytes, for a line that is no text is one bad update
     options: dict[str, Any] = {"strategy": strategy.value, "policy": policy.value, "largest": largest}
     data = Data(facts, facts_header, rdf or (), strict, None)
     if len(files) == 1 and files[0].is_dir():

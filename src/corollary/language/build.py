@@ -46,6 +46,7 @@ from corollary.program import (
 )
 from corollary.program.arithmetic import ARITHMETIC_OPERATORS, COMPARISON_OPERATORS, is_number
 from corollary.program.builtins import find_condition
+from corollary.program.builtins.declaration import shortened
 from corollary.program.builtins.names import HAS_VALUE
 
 FORMS = {
@@ -297,7 +298,7 @@ def _call_in_term(node: Node) -> Term:
 
 
 def _wrong_count(node: Node, function: Function, count: int) -> Mistake:
-    message = f"'{node.token.value}' takes {function.parameters.counts}, not {count}"
+    message = f"'{shortened(str(node.token.value))}' takes {function.parameters.counts}, not {count}"
     return Mistake(catalogue.UNKNOWN_FUNCTION, message, node.span)
 
 
@@ -316,7 +317,7 @@ def _condition(node: Node, function: Function) -> Comparison:
         return Comparison("=", _application(function, arguments, node.span), Constant(True, node.span), node.span)
     if not arguments or not function.parameters.take(len(arguments) - 1):
         more = "" if function.result == "boolean" else " and its result"
-        message = f"'{node.token.value}' takes {function.parameters.counts}{more}, not {len(arguments)}"
+        message = f"'{shortened(str(node.token.value))}' takes {function.parameters.counts}{more}, not {len(arguments)}"
         raise Mistake(catalogue.UNKNOWN_FUNCTION, message, node.span)
     return _with_result(_application(function, arguments[:-1], node.span), arguments[-1], node.span)
 

@@ -216,5 +216,5 @@ def _is_function_symbol(name: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _integer_fact(name: str, arity: int) -> re.Pattern[str]:
-    arguments = r"\s*,\s*".join([r"(-?\d{1,18})"] * arity)
+    arguments = r"\s*,\s*".join([r"(-?[0-9]{1,18})"] * arity)
     return re.compile(rf"\s*{re.escape(name)}\(\s*{arguments}\s*\){_STOP}")

@@ -42,6 +42,7 @@ from corollary.program import (
     Variable,
     Wildcard,
 )
+from corollary.program.arities import SizedName
 from corollary.program.builtins import is_condition
 from corollary.program.values import XSD
 
@@ -126,6 +127,7 @@ class Printer:
         if arguments:
             return f"@{word} {self._applied(declaration.predicate, arguments)} ."
         name = declaration.predicate
+        name = name.written if isinstance(name, SizedName) else name
         return f"@{word} {_bracketed(name) if name in ('true', 'false') else self._name(name)} ."
 
     # -- bodies -----------------------------------------------------------------------------------------------------
@@ -226,6 +228,7 @@ class Printer:
     # -- names ------------------------------------------------------------------------------------------------------
 
     def _applied(self, name: str, arguments: Iterable[str], *, force: bool = False) -> str:
+        name = name.written if isinstance(name, SizedName) else name
         inside = ", ".join(arguments)
         if not inside and not force and _SYMBOL.fullmatch(name) and name.lower() not in _WORDS:
             return name
@@ -233,6 +236,8 @@ class Printer:
 
     def predicate(self, name: str) -> str:
         """The name of a predicate as it stands in a rule."""
+        if isinstance(name, SizedName):
+            return f"{self._name(name.written)}/{name.rpartition('/')[2]}"
         return name if name == EQUALITY else self._name(name)
 
     def _name(self, name: str) -> str:

@@ -30,7 +30,7 @@ from corollary.program import (
     element_variables,
     variables_of,
 )
-from corollary.program.patterns import is_pattern
+from corollary.program.patterns import is_pattern, without_unknown_parts
 from corollary.program.solving import solutions_of
 
 
@@ -184,6 +184,7 @@ def _with_head_aggregates(rule: Rule, fresh: _Fresh) -> NormalRule:
 def _body(elements: tuple[BodyElement, ...], fresh: _Fresh, head_computes: list[Compute]) -> NormalBody:
     sources: list[Source] = []
     negated: list[Atom] = []
+    matched: list[_Waiting] = []
     waiting: list[_Waiting] = []
     compares: list[Compare] = []
     for element in elements:
@@ -191,7 +192,7 @@ def _body(elements: tuple[BodyElement, ...], fresh: _Fresh, head_computes: list[
             case Atom():
                 arguments, computed = _flat(element.arguments, fresh)
                 sources.append(Atom(element.predicate, arguments))
-                waiting += map(_matched, computed)
+                matched += map(_matched, computed)
             case Aggregation():
                 sources.append(_aggregate_source(element, fresh))
             case Negation(element=Atom() as atom):
@@ -199,12 +200,15 @@ def _body(elements: tuple[BodyElement, ...], fresh: _Fresh, head_computes: list[
                 negated.append(Atom(atom.predicate, arguments))
                 head_computes = [*head_computes, *computed]
             case Negation(element=Comparison() as comparison):
-                compares.append(Compare(comparison.operator, comparison.left, comparison.right, negated=True))
+                known = without_unknown_parts(comparison)
+                compares.append(Compare(known.operator, known.left, known.right, negated=True))
             case Comparison() if has_pattern(element):
                 waiting.append(Identical(element.left, element.right))
             case Comparison() | Assignment():
                 waiting.append(element)
-    computes, others = _settle(waiting, {name for source in sources for name in source_variables(source)}, fresh)
+    computes, others = _settle(
+        [*matched, *waiting], {name for source in sources for name in source_variables(source)}, fresh
+    )
     return NormalBody(tuple(sources), tuple(negated), (*computes, *head_computes), (*others, *compares))
 
 

@@ -9,7 +9,8 @@ from fractions import Fraction
 from functools import reduce
 from typing import TypeAlias
 
-from corollary.program.arithmetic import EvaluationError, Number, calculate, compare, is_number
+from corollary.program.arithmetic import EvaluationError, Number, calculate, compare, number_of
+from corollary.program.datatypes import single
 from corollary.program.values import Value, canonical, identity
 
 Aggregate: TypeAlias = Callable[[Sequence[Value]], Value]
@@ -33,13 +34,23 @@ def _count(values: Sequence[Value]) -> Value:
 
 
 def _sum(values: Sequence[Value]) -> Value:
-    numbers = _numbers("sum", values)
-    doubles = [float(number) for number in numbers if isinstance(number, float)]
+    total = _total(_numbers("sum", values))
+    return _like(values, total) if isinstance(total, float) else total
+
+
+def _total(numbers: Sequence[Number]) -> Number:
+    inexact = [number for number in numbers if isinstance(number, float)]
     exact: Value = 0
-    for number in _exact(numbers):
-        exact = calculate("+", exact, number)
-    # One correctly rounded sum of the doubles: the result may not depend on the order of the bindings.
-    return calculate("+", exact, _sum_of_doubles(doubles)) if doubles else exact
+    for number in numbers:
+        if not isinstance(number, float):
+            exact = calculate("+", exact, number)
+    # One correctly rounded sum of all doubles: the result may not depend on the order of the bindings.
+    return calculate("+", exact, _sum_of_doubles(inexact)) if inexact else exact  # type: ignore[return-value]
+
+
+def _like(values: Sequence[Value], result: float) -> Value:
+    """The result as an xsd:float where the values have such numbers and no doubles."""
+    return result if any(type(value) is float for value in values) else single(result)
 
 
 def _sum_of_doubles(doubles: Sequence[float]) -> float:
@@ -59,25 +70,33 @@ def _sum_of_doubles(doubles: Sequence[float]) -> float:
 
 
 def _average(values: Sequence[Value]) -> Value:
-    total = _sum(values)
+    total = _total(_numbers("avg", values))
     if isinstance(total, float):
         return total / len(values)
     try:
-        return float(Fraction(total) / len(values))  # type: ignore[arg-type]
+        return float(Fraction(total) / len(values))
     except OverflowError as error:
         raise EvaluationError("the average is out of range") from error
 
 
 def _median(values: Sequence[Value]) -> Value:
-    ordered = sorted(_numbers("median", values), key=_by_value)
+    ordered = [value for _, value in sorted(zip(_numbers("median", values), values, strict=True), key=_by_value)]
     middle = len(ordered) // 2
     if len(ordered) % 2:
         return ordered[middle]
-    low, high = ordered[middle - 1], ordered[middle]
+    both = ordered[middle - 1 : middle + 1]
+    low, high = _numbers("median", both)
     if isinstance(low, float) or isinstance(high, float):
-        return float(low) / 2 + float(high) / 2
+        return _like(both, _as_double(low) / 2 + _as_double(high) / 2)
     total = calculate("+", low, high)
     return canonical(calculate("*", total, Decimal("0.5")))
+
+
+def _as_double(number: Number) -> float:
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise EvaluationError("the median is out of range") from error
 
 
 def _extreme(symbol: str) -> Aggregate:
@@ -89,28 +108,27 @@ def _extreme(symbol: str) -> Aggregate:
         return best
 
     def extreme(values: Sequence[Value]) -> Value:
-        nans = [value for value in values if isinstance(value, float) and math.isnan(value)]
-        if nans and all(is_number(value) for value in values):
-            return nans[0]  # NaN is in no order: one of them makes the result NaN, wherever it stands
+        numbers = [number_of(value) for value in values]
+        nans = [value for value, number in zip(values, numbers, strict=True) if number != number]
+        if nans and None not in numbers:  # NaN is in no order: one of them makes the result NaN, wherever it stands
+            return min(nans, key=lambda nan: type(nan) is not float)
         return reduce(better, values)
 
     return extreme
 
 
 def _numbers(name: str, values: Sequence[Value]) -> Sequence[Number]:
-    if not all(is_number(value) for value in values):
+    numbers = [number_of(value) for value in values]
+    if any(number is None for number in numbers):
         raise EvaluationError(f"{name} needs numbers")
-    return values  # type: ignore[return-value]
+    return numbers  # type: ignore[return-value]
 
 
-def _exact(numbers: Sequence[Number]) -> list[Number]:
-    return [number for number in numbers if not isinstance(number, float)]
-
-
-def _by_value(number: Number) -> tuple[bool, Number, bool]:
-    """NaN first, then by value; of equal numbers the exact one first."""
-    nan = isinstance(number, float) and math.isnan(number)
-    return (not nan, 0 if nan else number, isinstance(number, float))
+def _by_value(pair: tuple[Number, Value]) -> tuple[bool, Number, int]:
+    """NaN first, then by value; of equal numbers the exact one first, then xsd:float, then the double."""
+    number, value = pair
+    nan = number != number
+    return (not nan, 0 if nan else number, 2 if type(value) is float else isinstance(number, float))
 
 
 AGGREGATES: dict[str, Aggregate] = {

@@ -56,7 +56,10 @@ def _calculate_single(symbol: str, left: Value, right: Value) -> Value:
     numbers = number_of(left), number_of(right)
     if numbers[0] is None or numbers[1] is None:
         raise EvaluationError(f"'{symbol}' needs numbers")
-    result = calculate(symbol, float(numbers[0]), float(numbers[1]))
+    try:
+        result = calculate(symbol, float(numbers[0]), float(numbers[1]))
+    except OverflowError as error:
+        raise EvaluationError("the result is out of range") from error
     return single(result) if isinstance(result, float) and float not in (type(left), type(right)) else result
 
 
@@ -138,7 +141,9 @@ def _double_divide(left: float, right: float) -> float:
 def _double_quotient(left: float, right: float) -> Value:
     if right == 0.0 or not math.isfinite(left) or math.isnan(right):
         raise EvaluationError("no integer quotient")
-    return math.trunc(left / right)
+    if math.isinf(right):
+        return 0
+    return math.trunc(Fraction(left) / Fraction(right))  # exact, so that the remainder is what is left
 
 
 def _double_remainder(left: float, right: float) -> float:

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from corollary.program.atoms import EQUALITY, Aggregation, Atom, BodyElement, Negation, atoms_of
 from corollary.program.rules import Clause, Facts, InputDeclaration, OutputDeclaration, Program, Query, Statement
 
+_SIZED = re.compile(r"\w+/(\d+)")
 
-def name_with_arity(name: str, arity: int) -> str:
+
+class SizedName(str):
+    """`p/2`: the name of a predicate with its number of arguments, which texts write `p`."""
+
+    __slots__ = ()
+
+    @property
+    def written(self) -> str:
+        return self.rpartition("/")[0]
+
+
+def name_with_arity(name: str, arity: int) -> SizedName:
     """`p/2`; a name that says so already stays."""
     ending = f"/{arity}"
-    return name if name.endswith(ending) else name + ending
+    return SizedName(name if name.endswith(ending) else name + ending)
+
+
+def name_of_rows(name: str, width: int, known: Container[str]) -> str:
+    """The predicate that rows of so many values are facts of. A name with another number stays: they do not fit it."""
+    return name if name in known or _SIZED.fullmatch(name) else name_with_arity(name, width)
 
 
 def with_arities(program: Program) -> Program:
@@ -26,6 +44,12 @@ def with_arities(program: Program) -> Program:
 
 def query_with_arities(query: Query) -> Query:
     return replace(query, body=_body(query.body))
+
+
+def size_of(name: str) -> int | None:
+    """The number of arguments that a plain name says, as `p/2` does."""
+    found = _SIZED.fullmatch(name)
+    return int(found[1]) if found else None
 
 
 def full_names(name: str, known: Iterable[str]) -> list[str]:

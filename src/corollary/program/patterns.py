@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program.arithmetic import EvaluationError
+from corollary.program.atoms import Comparison
 from corollary.program.functions import find_function
 from corollary.program.terms import Constant, FunctionTerm, ListTerm, Part, Term, Variable, Wildcard, subterms
 from corollary.program.values import Structure, Value
@@ -32,6 +33,14 @@ def children(term: Term) -> tuple[Term, ...]:
     return term.items if term.tail is None else (*term.items, term.tail)
 
 
+def with_children(term: Term, by: Callable[[Term], Term]) -> Term:
+    """The pattern with other terms in place of those that it is made of."""
+    if isinstance(term, FunctionTerm):
+        return replace(term, arguments=tuple(map(by, term.arguments)))
+    assert isinstance(term, ListTerm)
+    return replace(term, items=tuple(map(by, term.items)), tail=None if term.tail is None else by(term.tail))
+
+
 def parts(pattern: Term, of: Term) -> Iterator[tuple[Term, Part]]:
     """Each child of a pattern with what stands in its place in a constant."""
     name = pattern.name if isinstance(pattern, FunctionTerm) else None
@@ -39,6 +48,28 @@ def parts(pattern: Term, of: Term) -> Iterator[tuple[Term, Part]]:
     below = children(pattern)
     for place, child in enumerate(below):
         yield child, Part(of, name, len(below) - is_open, place, is_open, pattern.span)
+
+
+def has_unknown_parts(term: Term) -> bool:
+    """Whether `_` stands inside of a function term or a list."""
+    return is_pattern(term) and any(isinstance(part, Wildcard) for part in subterms(term))
+
+
+def without_unknown_parts(comparison: Comparison) -> Comparison:
+    """`X = f(_)` with what stands there in X in place of `_`; it has no value where X has another form."""
+    for pattern, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+        if has_unknown_parts(pattern):
+            return replace(comparison, left=other, right=_with_parts(pattern, other))
+    return comparison
+
+
+def _with_parts(term: Term, of: Term) -> Term:
+    if isinstance(term, Wildcard):
+        return of
+    if not has_unknown_parts(term):
+        return term
+    places = iter([part for _, part in parts(term, of)])
+    return with_children(term, lambda child: _with_parts(child, next(places)))
 
 
 def pattern_variables(term: Term) -> Iterator[Variable]:
@@ -61,11 +92,8 @@ def computed_parts(term: Term) -> Iterator[Term]:
 
 def with_computed(term: Term, by: Callable[[Term], Term]) -> Term:
     """The term with something else in place of each part that has to be computed."""
-    if isinstance(term, FunctionTerm) and is_pattern(term):
-        return replace(term, arguments=tuple(with_computed(argument, by) for argument in term.arguments))
-    if isinstance(term, ListTerm):
-        tail = None if term.tail is None else with_computed(term.tail, by)
-        return replace(term, items=tuple(with_computed(item, by) for item in term.items), tail=tail)
+    if is_pattern(term):
+        return with_children(term, lambda child: with_computed(child, by))
     return term if isinstance(term, (Variable, Wildcard, Constant)) else by(term)
 
 

@@ -14,7 +14,7 @@ from corollary.analysis import (
     Analysis,
     RuleGraph,
     check_evaluable,
-    check_rule_safety,
+    check_safety,
     check_stratification,
     delete_rules,
     insert_rules,
@@ -57,8 +57,7 @@ def edit_rules(
     wrong = check_evaluable(query for query in statements if isinstance(query, Query))
     wrong += check_functions(Program(tuple(statements)))
     graph = delete_rules(analysis.graph, gone).graph if gone else analysis.graph
-    if added and not analysis.meaning.has_universe:
-        wrong += [found for rule in added for found in check_rule_safety(rule)]
+    wrong += [found for rule in added for found in check_safety(rule, analysis.meaning)]
     if wrong:
         raise ProgramError(wrong)
     graph = insert_rules(graph, added, check=False).graph if added else graph
@@ -69,7 +68,9 @@ def edit_rules(
     kept = [statement for statement in analysis.program.statements if not isinstance(statement, Clause)]
     program = Program.of([*kept, *(_clause(rule) for rule in graph.rules.values()), *others])
     edited = Analysis(program, graph, analysis.diagnostics, analysis.meaning, analysis.known).knowing(arities)
-    if not analysis.meaning.is_well_founded and (wrong := list(check_stratification(edited.evaluated))):
+    if not analysis.meaning.is_well_founded:
+        wrong += check_stratification(edited.evaluated, local=analysis.meaning.is_local)
+    if wrong:
         raise ProgramError(wrong)
     return RuleEdit(edited, tuple(others))
 

@@ -6,8 +6,10 @@ Where several equalities could give a variable its value, the first one in the t
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import TypeAlias
 
 from corollary.analysis import checked
@@ -26,6 +28,7 @@ from corollary.program import (
     Query,
     Rule,
     Term,
+    Value,
     Variable,
     Wildcard,
     aggregate,
@@ -35,10 +38,11 @@ from corollary.program import (
     subterms,
     variables_of,
 )
-from corollary.program.patterns import check_size, computed_parts, is_pattern, with_computed
+from corollary.program.arithmetic import number_of
+from corollary.program.patterns import check_size, computed_parts, has_unknown_parts, is_pattern, with_computed
 from corollary.program.solving import solutions_of
 from corollary.reference.matching import Binding, Same, matched, sameness
-from corollary.settings import DEEPEST
+from corollary.settings import ALL_BITS, DEEPEST
 
 Fact = tuple[Constant, ...]
 _Element: TypeAlias = BodyElement | Same
@@ -72,9 +76,11 @@ def answer(query: Query, facts: dict[str, set[Fact]]) -> set[Fact]:
 class Relations:
     """Sets of facts by predicate, with look-up by any bound arguments."""
 
-    def __init__(self, against: Relations | None = None) -> None:
+    def __init__(self, against: Relations | None = None, precision: int = ALL_BITS) -> None:
         self.against = against
         """Where negated facts are looked up, if somewhere else."""
+        self.precision = precision
+        """How many bits of doubles comparisons regard."""
         self._facts: defaultdict[str, set[Fact]] = defaultdict(set)
         self._indexes: dict[tuple[str, tuple[int, ...]], dict[Fact, list[Fact]]] = {}
 
@@ -227,8 +233,7 @@ def _can_run(element: _Element, bound: set[str]) -> bool:
         case Same():
             return _known_side(element, bound) is not None
         case Comparison(operator="="):
-            sides = [side.name for side in (element.left, element.right) if isinstance(side, Variable)]
-            return not missing or (len(missing) == 1 and missing <= set(sides) and not _on_both_sides(element))
+            return not missing or (len(missing) == 1 and _gives(element, missing))
         case _:
             return not missing
 
@@ -243,8 +248,10 @@ def _known_side(same: Same, bound: Iterable[str]) -> tuple[Term, Term] | None:
     return None
 
 
-def _on_both_sides(equality: Comparison) -> bool:
-    return isinstance(equality.left, Variable) and equality.left == equality.right
+def _gives(equality: Comparison, missing: set[str]) -> bool:
+    """Whether the variable that has no value is one side, and stands nowhere in the other one."""
+    sides = ((equality.left, equality.right), (equality.right, equality.left))
+    return any(isinstance(one, Variable) and one.name in missing and one not in variables_of(two) for one, two in sides)
 
 
 def _extend(element: _Element, row: Binding, facts: Relations) -> Iterator[Binding]:
@@ -264,10 +271,11 @@ def _extend(element: _Element, row: Binding, facts: Relations) -> Iterator[Bindi
             assert isinstance(element.right, Variable)
             yield from _bind(element.right, element.left, row)
         case Comparison():
-            if _holds(element, row):
+            if _holds(element, row, facts.precision):
                 yield row
         case Negation(element=Comparison() as comparison):
-            if not _holds(comparison, row):
+            has_form = has_unknown_parts(comparison.left) or has_unknown_parts(comparison.right)
+            if not (_fits(comparison, row) if has_form else _holds(comparison, row, facts.precision)):
                 yield row
         case Negation(element=Atom() as atom):
             if not any(_match_negated(atom, row, facts if facts.against is None else facts.against)):
@@ -309,18 +317,36 @@ def _same(same: Same, row: Binding) -> Iterator[Binding]:
         yield found
 
 
+def _fits(comparison: Comparison, row: Binding) -> bool:
+    """Whether a value has the form of a term with unknown parts."""
+    asked = sameness(comparison)
+    return asked is not None and all(any(True for _ in _same(one, row)) for one in asked)
+
+
 def _bind(variable: Variable, expression: Term, row: Binding) -> Iterator[Binding]:
     value = _values([expression], row)
     if value is not None and row.get(variable.name, value[0]) == value[0]:
         yield {**row, variable.name: value[0]}
 
 
-def _holds(comparison: Comparison, row: Binding) -> bool:
+def _holds(comparison: Comparison, row: Binding, precision: int) -> bool:
     sides = _values([comparison.left, comparison.right], row)
     try:
-        return sides is not None and compare(comparison.operator, sides[0].value, sides[1].value)
+        return sides is not None and compare(comparison.operator, *(_regarded(side.value, precision) for side in sides))
     except EvaluationError:
         return False
+
+
+def _regarded(value: Value, precision: int) -> Value:
+    """What a comparison sees of a value: a double is rounded to so many bits, as a fraction."""
+    number = number_of(value)
+    if not isinstance(number, float) or not math.isfinite(number) or number == 0.0:
+        return value
+    unit = Fraction(2) ** (math.frexp(number)[1] - precision)
+    try:
+        return float(round(Fraction(number) / unit) * unit)
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def _aggregation(aggregation: Aggregation, row: Binding, facts: Relations) -> Iterator[Binding]:

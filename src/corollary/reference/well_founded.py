@@ -27,17 +27,21 @@ from corollary.program import (
     variables_of,
 )
 from corollary.reference.evaluator import Fact, Relations, head_facts, solutions
+from corollary.settings import ALL_BITS
 
 _UNIVERSE = " universe"
 
 
-def well_founded(program: Program, *, unsafe: bool = False) -> tuple[dict[str, set[Fact]], dict[str, set[Fact]]]:
+def well_founded(
+    program: Program, *, unsafe: bool = False, precision: int = ALL_BITS
+) -> tuple[dict[str, set[Fact]], dict[str, set[Fact]]]:
     """The facts that are true and those that are undefined, by predicate; the program has no aggregates.
 
-    With `unsafe`, variables that nothing limits range over all constants of the rules and of the facts.
+    With `unsafe`, variables that nothing limits range over all constants of the rules and of the facts. `precision` is how many
+    bits of doubles comparisons regard.
     """
     rules = [_limited(rule) if unsafe else rule for rule in program.rules]
-    true = Relations()
+    true = Relations(precision=precision)
     while True:
         possible = _consequences(program, rules, against=true)
         surely = _consequences(program, rules, against=possible)
@@ -49,7 +53,7 @@ def well_founded(program: Program, *, unsafe: bool = False) -> tuple[dict[str, s
 
 
 def _consequences(program: Program, rules: Sequence[Rule], against: Relations) -> Relations:
-    facts = Relations(against)
+    facts = Relations(against, against.precision)
     for block in program.facts:
         facts.add(block.predicate, (tuple(map(Constant, row)) for row in block.rows))
     facts.add(_UNIVERSE, [(constant,) for rule in program.rules for constant in _constants(rule)])

@@ -77,11 +77,17 @@ def new_folder(path: Path, schema: pa.Schema, mode: str) -> Iterator[Path]:
 
 
 def commit(
-    path: Path, schema: pa.Schema, files: Sequence[Path], mode: str, *, transactions: Mapping[str, int] | None = None
+    path: Path,
+    schema: pa.Schema,
+    files: Sequence[Path],
+    mode: str,
+    *,
+    transactions: Mapping[str, int] | None = None,
+    description: str | None = None,
 ) -> None:
     """One commit that makes the rows of these Parquet files, which lie below `path`, the table's rows or adds them.
 
-    `transactions` are numbers by application that the table keeps, in one with the rows.
+    `transactions` are numbers by application that the table keeps, in one with the rows; a new table gets the description.
     """
     _needs_deltalake()
     from deltalake import CommitProperties, Schema, Transaction
@@ -95,7 +101,9 @@ def commit(
     try:
         table = existing_table(path)
         if table is None:
-            create_table_with_add_actions(str(path), columns, actions, mode="error", commit_properties=said)
+            create_table_with_add_actions(
+                str(path), columns, actions, mode="error", description=description, commit_properties=said
+            )
         elif mode == "append" or _columns(table) == _fields(schema):
             table.create_write_transaction([*actions], mode, columns, commit_properties=said)
         else:

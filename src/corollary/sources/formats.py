@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue, did_you_mean
+from corollary.program.arities import SizedName
 
 
 class Format(StrEnum):
@@ -58,6 +59,8 @@ def fact_files(directory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def file_name(predicate: str, form: Format) -> str:
-    """`path.csv`; the name of the predicate is percent-encoded where it is an IRI."""
+    """`path.csv`; the name of the predicate is percent-encoded where it is an IRI; `p/2` is in `p_2.csv`."""
+    if isinstance(predicate, SizedName):
+        predicate = "_".join(predicate.rsplit("/", 1))
     stem = predicate if _PLAIN.fullmatch(predicate) else quote(predicate, safe="")
     return f"{re.sub('^[.]', '%2E', stem)}.{form}"

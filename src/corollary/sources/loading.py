@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program import Facts, InputDeclaration
+from corollary.program.arities import full_names, name_of_rows, size_of
 from corollary.sources.formats import format_of
 from corollary.sources.named_files import files_of_directory, place_of_input
 from corollary.sources.options import ReadOptions
@@ -31,10 +32,13 @@ class Loader:
     `arities` are the numbers of arguments known so far, `defined` the predicates that got facts or a file (even an empty one).
     """
 
-    def __init__(self, start_engine: Callable[[], EmbeddedEngine], *, base: Path, strict: bool) -> None:
+    def __init__(
+        self, start_engine: Callable[[], EmbeddedEngine], *, base: Path, strict: bool, mixed: bool = False
+    ) -> None:
         self._start_engine = start_engine
         self._base = base
         self._strict = strict
+        self._mixed = mixed
         self.arities: dict[str, int] = {}
         self.defined: set[str] = set()
         self.rejects = Rejects()
@@ -57,9 +61,17 @@ class Loader:
     def encoded(self, predicate: str, facts: Any) -> Codes:
         """Facts from Python as codes, not inserted yet."""
         try:
-            return self._encoder.facts(facts, self.arities.get(predicate))
+            return self._encoder.facts(facts, self._width(predicate))
         except ValueError as error:
             raise _bad_rows(f"facts of '{predicate}': {error}") from None
+
+    def named(self, predicate: str, width: int) -> str:
+        """The predicate of facts with so many arguments: where names have several numbers of them, these choose one."""
+        return name_of_rows(predicate, width, self.arities) if self._mixed else predicate
+
+    def _width(self, predicate: str) -> int | None:
+        known = self.arities.get(predicate)
+        return size_of(predicate) if known is None and self._mixed else known
 
     def check_width(self, predicate: str, width: int) -> None:
         """Facts of that many arguments fit what is known of the predicate."""
@@ -72,11 +84,17 @@ class Loader:
         return self._insert(facts.predicate, self._encoder.rows(facts.rows, facts.arity))
 
     def _insert(self, predicate: str, codes: Codes) -> int:
-        self.defined.add(predicate)
         if not len(codes):
+            self._define(predicate)
             return 0
+        predicate = self.named(predicate, codes.shape[1])
+        self.defined.add(predicate)
         self.arities.setdefault(predicate, codes.shape[1])
         return self._engine.insert(predicate, codes)
+
+    def _define(self, predicate: str) -> None:
+        """There might have been facts; a name of several predicates means all of them."""
+        self.defined.update(full_names(predicate, self.arities) if self._mixed else [predicate])
 
     # -- from files --------------------------------------------------------------------------------------------------
 
@@ -84,9 +102,9 @@ class Loader:
         if str(path).startswith(_DATABASES):
             return self._load_table_of_database(predicate, str(path), options)
         path = Path(path)
-        loaded = self._accepted(read_file(path, options, self.arities.get(predicate)))
-        self.defined.add(predicate)
+        loaded = self._accepted(read_file(path, options, self._width(predicate)))
         if not loaded.table.num_rows:
+            self._define(predicate)
             return 0
         self._check_width(predicate, loaded.table.num_columns, str(path), options)
         try:
@@ -108,13 +126,12 @@ class Loader:
         table = read_rows(address, options)
         name = options.table or shown(address)
         loaded = self._accepted(without_nulls(DataFile(Path(name), options), table))
-        self.defined.add(predicate)
         self._check_width(predicate, loaded.table.num_columns, name, options)
         return self._insert(predicate, self._encoder.table(loaded.table))
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
         """The facts of all data files of a directory, whose names are those of the predicates."""
-        files = files_of_directory(directory, full_name, self.arities, header=header)
+        files = files_of_directory(directory, full_name, self.arities, header=header, mixed=self._mixed)
         count = sum(self.load_file(*file) for file in files)
         if count:
             _release_texts()

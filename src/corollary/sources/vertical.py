@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corollary.program import Iri
+from corollary.program.arities import name_with_arity
 from corollary.program.values import RDF
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ def facts_of_triples(universe: Universe, triples: Codes, arities: Mapping[str, i
                     found.append((value.value, members[:, :1]))
                 else:
                     others.append(members)
-            pairs = pairs if arities.get(TYPE) == 2 else np.concatenate([*others, pairs[:0]])
+            pairs = pairs if has_type_pairs(arities) else np.concatenate([*others, pairs[:0]])
         if len(pairs):
             found.append((name, pairs))
     return found
+
+
+def has_type_pairs(arities: Mapping[str, int]) -> bool:
+    """Whether rdf:type is a predicate of two arguments."""
+    return arities.get(TYPE) == 2 or name_with_arity(TYPE, 2) in arities
 
 
 def _groups(rows: Codes, column: int) -> list[tuple[int, Codes]]:

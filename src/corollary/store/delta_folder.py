@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from corollary.diagnostics import catalogue
+from corollary.diagnostics import ProgramError, catalogue
 from corollary.store.files import digest_of, sync_file, sync_folder
 from corollary.store.problems import damaged, naming_what_cannot_be_written, problem, unwritable
 
@@ -45,6 +45,8 @@ class TableVersion:
 
     number: int = NO_VERSION
     digest: str = ""
+    contents: str = ""
+    """A digest of all that the log says of the files, for the files do not say whose facts they have; older stores have none."""
 
 
 class DeltaFolder:
@@ -63,25 +65,33 @@ class DeltaFolder:
             return []
         found = self._listed(self._at(version.number))
         if _digest(found) != version.digest:
-            raise damaged(
-                self.path / _LOG, f"is damaged: version {version.number} does not have the files it should have"
-            )
+            raise self._damaged(version.number, "the table does not have the files it should have")
+        if version.contents and _digest_of_contents(found) != version.contents:
+            raise self._damaged(version.number, "what it says of the files is not what was written")
         return found
+
+    def _damaged(self, number: int, why: str) -> ProgramError:
+        return damaged(self.path / _LOG / f"{number:020}.json", f"or a log before it is damaged: {why}")
 
     def _at(self, number: int) -> DeltaTable:
         deltalake, errors = _deltalake()
         try:
             table: DeltaTable = deltalake.DeltaTable(str(self.path), version=number)
         except (errors, OSError) as error:
-            why = str(error).partition("\n")[0]
-            raise damaged(self.path / _LOG, f"has no readable version {number}: {why}") from None
+            raise self._damaged(number, str(error).partition("\n")[0]) from None
         return table
 
     def _listed(self, table: DeltaTable) -> list[DataFile]:
-        actions = pa.table(table.get_add_actions(flatten=True))
-        names = [unquote(name) for name in actions.column("path").to_pylist()]
+        _, errors = _deltalake()
+        try:
+            actions = pa.table(table.get_add_actions(flatten=True))
+            names = [unquote(name) for name in actions.column("path").to_pylist()]
+            values = [actions.column(f"partition.{one}").to_pylist() for one in self._partition_by] if names else []
+        except (errors, pa.ArrowException, ValueError, KeyError, TypeError) as error:
+            raise self._damaged(table.version(), str(error).partition("\n")[0]) from None
         rows = actions.column("num_records").to_pylist() if "num_records" in actions.column_names else [0] * len(names)
-        values = [actions.column(f"partition.{column}").to_pylist() for column in self._partition_by] if names else []
+        if not all(isinstance(value, str) for some in values for value in some) or None in rows:
+            raise self._damaged(table.version(), "it does not say whose facts a file has, and how many")
         return [
             DataFile(
                 name, {column: one[place] for column, one in zip(self._partition_by, values, strict=True)}, rows[place]
@@ -123,7 +133,8 @@ class DeltaFolder:
             raise unwritable(self.path, error) from None
         self._table = table
         self._sync(table.version())
-        return TableVersion(table.version(), _digest(self._listed(table)))
+        found = self._listed(table)
+        return TableVersion(table.version(), _digest(found), _digest_of_contents(found))
 
     def _committed(self, schema: pa.Schema, add: Sequence[DataFile], remove: Iterable[DataFile]) -> DeltaTable:
         from deltalake import DeltaTable, PostCommitHookProperties, Schema
@@ -180,6 +191,11 @@ def _statistics(file: DataFile) -> str:
 
 def _digest(files: Iterable[DataFile]) -> str:
     return digest_of(json.dumps(sorted(file.name for file in files)).encode())
+
+
+def _digest_of_contents(files: Iterable[DataFile]) -> str:
+    told = sorted([file.name, file.rows, sorted(file.values.items())] for file in files)
+    return digest_of(json.dumps(told).encode())
 
 
 def _deltalake() -> tuple[Any, type[Exception]]:

@@ -185,7 +185,7 @@ def write_anew(
         return meaning_of_backend(backend, analysis, terms, store.meaning.predicates, store.meaning.marks)
 
     def counts() -> Counts:
-        if not is_anew:
+        if store.version:  # all of this was there before
             return Counts()
         return Counts(export.explicit, 0, export.visible, 0, len(analysis.graph.rules), 0)
 

@@ -6,8 +6,10 @@ the feed once and as a whole, and after a crash the feed gets what is missing fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,17 +26,29 @@ from corollary.store.manifest import Manifest
 from corollary.store.problems import problem
 from corollary.store.store import Store
 
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
 INSERT, DELETE = "insert", "delete"
 _IN_DRIVER = 50_000  # rows of a result on Spark that the driver turns into text
 _MEMORY = "corollary"  # what identifies a knowledge base that is in no directory
+_PREDICATES = "predicates"
 
 
 class ChangeFeed:
-    """Follows a knowledge base; without a store its transactions have no versions, and are numbered."""
+    """Follows a knowledge base; without a store its transactions have no versions, and are numbered.
 
-    def __init__(self, path: Path, predicates: Sequence[str], store: Store | None) -> None:
+    A feed says itself which predicates it has. `predicates` are those that somebody asks for, `usual` those of a new feed that
+    nobody has asked for anything.
+    """
+
+    def __init__(
+        self, path: Path, predicates: Sequence[str] | None, usual: Callable[[], Sequence[str]], store: Store | None
+    ) -> None:
         self._path = path
-        self._predicates = frozenset(predicates)
+        self._asked = frozenset(predicates) if predicates is not None else None
+        self._usual = usual
+        self._predicates: frozenset[str] = frozenset()
         self._store = store
         self._last = 0
         self._is_behind = False  # somebody could not write what a version had
@@ -45,6 +59,7 @@ class ChangeFeed:
         """Begins a feed, with all `facts` where they are wanted; or brings one that is there to where the store is."""
         table = existing_table(self._path)
         if table is None:
+            self._predicates = self._chosen(None)
             self._last = self._store.version if self._store is not None else 0
             everything = {name: facts(name) for name in sorted(self._predicates)} if facts is not None else {}
             self._write(self._last, [(INSERT, everything)], is_new=True)
@@ -53,9 +68,20 @@ class ChangeFeed:
         if last is None:
             message = f"the feed {self._path} is that of another knowledge base"
             raise problem(catalogue.OTHER_FEED, message, "choose another directory for it")
+        self._predicates = self._chosen(_told_predicates(table))
         self._last = last
         if self._store is not None:
             self._catch_up(self._store)
+
+    def _chosen(self, told: frozenset[str] | None) -> frozenset[str]:
+        """The predicates of a feed that says which it has, or has not begun; other ones would leave a gap in it."""
+        if told is None:
+            return self._asked if self._asked is not None else frozenset(self._usual())
+        if self._asked not in (None, told):
+            message = f"the feed {self._path} has {_listed(told)}, and not {_listed(self._asked or ())}"
+            hint = "without predicates it goes on with those that it has; others need another directory"
+            raise problem(catalogue.OTHER_FEED, message, hint)
+        return told
 
     @property
     def _identity(self) -> str:
@@ -103,8 +129,24 @@ class ChangeFeed:
                 for name, result in facts.items():
                     files += _written(folder, version, name, op, result)
             if files or is_new:
-                commit(self._path, SCHEMA, files, "append", transactions={self._identity: version})
+                described = json.dumps({_PREDICATES: sorted(self._predicates)}, ensure_ascii=False)
+                commit(
+                    self._path, SCHEMA, files, "append",
+                    transactions={self._identity: version}, description=described,
+                )  # fmt: skip
         self._last = version
+
+
+def _told_predicates(table: DeltaTable) -> frozenset[str] | None:
+    """What the description of a feed says; None for those that were begun before they had one."""
+    try:
+        return frozenset(json.loads(table.metadata().description or "")[_PREDICATES])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "no predicate"
 
 
 def _changes_of(store: Store, manifest: Manifest, predicates: frozenset[str]) -> list[tuple[str, dict[str, Result]]]:

@@ -78,9 +78,13 @@ def _write_through(path: Path, data: Any) -> None:
 
 
 def read_named(path: Path) -> pa.Buffer:
-    """The contents of a file that `write_named` wrote; raises a diagnostic where they are not what its name says."""
-    with naming_what_cannot_be_read(path):
-        data = pa.py_buffer(path.read_bytes())
+    """The contents of a file that `write_named` wrote; raises a diagnostic where they are not what its name says.
+
+    They are in memory of Arrow, not of Python. Threads of Arrow may let go of them last, and one that has to free an object of
+    Python while the interpreter ends takes the whole process with it ("terminate called without an active exception").
+    """
+    with naming_what_cannot_be_read(path), pa.OSFile(str(path)) as file:
+        data: pa.Buffer = file.read_buffer()
     known = _DIGEST.search(path.name)
     if known is None or digest_of(data) != known[1]:
         raise damaged(path, "is damaged: its contents are not what was written")

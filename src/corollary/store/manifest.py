@@ -79,16 +79,21 @@ class Manifest:
             number = body.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError):
             raise damaged(file, "is damaged: this is no manifest", _GO_BACK) from None
-        if isinstance(number, int) and number != FORMAT:
-            message = f"{file} has format {number}, and this version of Corollary reads format {FORMAT}"
-            older = "publish its facts with the version that wrote it, and load them"
-            hint = "a newer version of Corollary reads it" if number > FORMAT else older
-            raise problem(catalogue.OTHER_FORMAT, message, hint)
+        check_format(number, file)
         if digest_of(_text({"format": number, **body}).encode()) != told:
             raise damaged(file, "is damaged: its contents are not what was written", _GO_BACK)
         tables = {name: TableVersion(**one) for name, one in body.pop("tables", {}).items()}
         counts = Counts(**body.pop("counts", {}))
         return Manifest(tables=tables, counts=counts, **body)
+
+
+def check_format(number: Any, file: Path) -> None:
+    """Refuses what another version of Corollary has written in another way."""
+    if isinstance(number, int) and number != FORMAT:
+        message = f"{file} has format {number}, and this version of Corollary reads format {FORMAT}"
+        older = "publish its facts with the version that wrote it, and load them"
+        hint = "a newer version of Corollary reads it" if number > FORMAT else older
+        raise problem(catalogue.OTHER_FORMAT, message, hint)
 
 
 _GO_BACK = "an earlier version can still be opened: version=…"

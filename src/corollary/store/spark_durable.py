@@ -98,8 +98,9 @@ def write_anew(backend: SparkBackend, analysis: Analysis, store: Store, cause: s
     export = SparkExport(backend)
 
     def counts() -> Counts:
-        visible = backend.engine.store.facts
-        return Counts(export.explicit, 0, visible, 0, len(analysis.graph.rules), 0) if is_anew else Counts()
+        if store.version:  # all of this was there before
+            return Counts()
+        return Counts(export.explicit, 0, backend.engine.store.facts, 0, len(analysis.graph.rules), 0)
 
     store.write_anew(
         cause,

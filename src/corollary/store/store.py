@@ -6,7 +6,6 @@ many of them, they are folded into the tables, as part of the next version.
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -19,16 +18,16 @@ import pyarrow as pa
 from corollary.diagnostics import catalogue
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 from corollary.store.delta_folder import DataFile, TableVersion
-from corollary.store.files import read_parquet, write_exclusively, write_parquet
+from corollary.store.files import read_parquet, write_parquet
 from corollary.store.locking import writing
-from corollary.store.manifest import FORMAT, Counts, Manifest, Versions
+from corollary.store.manifest import Counts, Manifest, Versions
+from corollary.store.marker import MARKER, read_marker, write_marker
 from corollary.store.meaning import Meaning, follow, meaning_of, new_salts, rows_of_meaning
 from corollary.store.parts import Part, from_json, from_table, merged, to_json, to_table
-from corollary.store.problems import naming_what_cannot_be_read, naming_what_cannot_be_written, problem
+from corollary.store.problems import naming_what_cannot_be_written, problem
 from corollary.store.tables import Tables, facts_of_file
 from corollary.store.tidying import forget_versions, remove_leftovers
 
-_MARKER = "corollary.json"
 _INLINE_ROWS = 1_000  # more changes than that go to a file of their own
 _FOLD_VERSIONS = 512
 _FOLD_ROWS = 50_000
@@ -69,8 +68,7 @@ class Store:
     @cached_property
     def identity(self) -> str:
         """What tells this store from all others, also when it is moved."""
-        with naming_what_cannot_be_read(self.path / _MARKER):
-            return str(json.loads((self.path / _MARKER).read_text(encoding="utf-8")).get("identity", ""))
+        return str(read_marker(self.path).get("identity", ""))
 
     # -- beginnings --------------------------------------------------------------------------------------------------
 
@@ -78,21 +76,21 @@ class Store:
     def create(cls, path: Path) -> Store:
         """A new store without a version; `write_anew` makes the first."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            hint = "KnowledgeBase.open(…) opens it" if (path / _MARKER).exists() else "choose another directory"
+            hint = "KnowledgeBase.open(…) opens it" if (path / MARKER).exists() else "choose another directory"
             raise problem(catalogue.PLACE_TAKEN, f"{path} is not empty", hint)
         with naming_what_cannot_be_written(path):
             (path / "versions").mkdir(parents=True)
-            marker = {"corollary": "knowledge base", "format": FORMAT, "identity": uuid.uuid4().hex}
-            write_exclusively(path / _MARKER, json.dumps(marker).encode() + b"\n")
+            write_marker(path)
             (path / "lock").touch()
         return cls(path, Manifest(0, "", 0, dict(_NO_TABLES)), Meaning(), [])
 
     @classmethod
     def open(cls, path: Path, version: int | None = None) -> Store:
-        if not (path / _MARKER).is_file():
+        if not (path / MARKER).is_file():
             if not path.exists():
                 raise problem(catalogue.NO_STORE, f"there is no {path}")
             raise problem(catalogue.NO_STORE, f"{path} holds no knowledge base", "`corollary init` makes one")
+        read_marker(path)
         try:
             versions = Versions(path / "versions")
             numbers = versions.numbers()
@@ -112,7 +110,7 @@ class Store:
 
     @staticmethod
     def is_store(path: Path) -> bool:
-        return (path / _MARKER).is_file()
+        return (path / MARKER).is_file()
 
     def _read_meaning(self) -> Meaning:
         meaning = meaning_of(self.tables.stored_program(self.head.tables))

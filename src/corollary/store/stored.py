@@ -222,16 +222,20 @@ class Stored:
         """Writes the visible facts that come and go from now on to a Delta table that only grows, each version once.
 
         Its columns are `version`, `predicate`, `op` (insert, delete) and `values`, an array of JSON. With `snapshot`, a new
-        feed begins with all facts. One that was begun before from the same directory gets what came since. The predicates are
-        those that `publish` takes.
+        feed begins with all facts. One that was begun before from the same directory gets what came since, of the predicates
+        that it has; those of a new one are those that `publish` takes.
         """
         from corollary.store.feed import ChangeFeed
         from corollary.store.publishing import published_predicates
 
         with self._lock:
             self.materialise()
-            names = [self.full_name(name) for name in published_predicates(self.analysis.program, predicates)]
-            feed = ChangeFeed(Path(path), names, self._durable.store if self._durable is not None else None)
+
+            def full_names(asked: Iterable[str] | None = None) -> list[str]:
+                return [self.full_name(name) for name in published_predicates(self.analysis.program, asked)]
+
+            asked = full_names(predicates) if predicates is not None else None
+            feed = ChangeFeed(Path(path), asked, full_names, self._durable.store if self._durable is not None else None)
             feed.start(self.facts if snapshot else None)
             self._publishers = [*self._publishers, feed]
 

@@ -1,34 +1,37 @@
-"""The same for programs with an event loop: updates from an asynchronous iterator, results with `async for`."""
+"""The same for programs with an event loop: updates from an asynchronous iterator or another source, results with `async for`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
 
 from corollary.streams.results import StreamResult
 from corollary.streams.stream import Stream
-from corollary.streams.target import Target
 from corollary.streams.updates import Arrived, arrived, failed
 
 
 class AsyncStream(AsyncIterator[StreamResult]):
-    """A task reads the source until `size` updates wait; each update is applied in a thread, so that the loop goes on."""
+    """Each update is applied in a thread, so that the loop goes on, and where need be waited for there.
 
-    def __init__(self, target: Target, source: AsyncIterator[Any], size: int, **options: Any) -> None:
-        if size < 1:
-            raise ValueError("a queue holds one update at least")
-        self._arrivals = _Arrivals(size)
-        self.stream = Stream(target, self._arrivals, **options)
+    An asynchronous iterator is read by a task of the loop, through `arrivals`, which are the source of the stream then.
+    """
+
+    def __init__(
+        self, stream: Stream, source: AsyncIterable[Any] | None = None, arrivals: Arrivals | None = None
+    ) -> None:
+        self.stream = stream
         self._source = source
+        self._arrivals = arrivals
         self._reader: asyncio.Task[None] | None = None
 
     async def __anext__(self) -> StreamResult:
-        if self._reader is None:
-            self._reader = asyncio.create_task(self._arrivals.read(self._source))
-        if not self.stream.has_next:
-            await self._arrivals.some()
+        if self._arrivals is not None and self._source is not None:
+            if self._reader is None:
+                self._reader = asyncio.create_task(self._arrivals.read(self._source))
+            if not self.stream.has_next:
+                await self._arrivals.some()
         try:
             return await asyncio.to_thread(self._next)
         except _Over:
@@ -57,17 +60,19 @@ class _Over(Exception):
     """The stream has ended."""
 
 
-class _Arrivals:
-    """Filled in the event loop, taken from in another thread."""
+class Arrivals:
+    """Filled in the event loop until `size` updates wait, taken from in another thread."""
 
     def __init__(self, size: int) -> None:
+        if size < 1:
+            raise ValueError("a queue holds one update at least")
         self._waiting: deque[Arrived] = deque()
         self._room = asyncio.Semaphore(size)
         self._changed = asyncio.Event()
         self._is_complete = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def read(self, source: AsyncIterator[Any]) -> None:
+    async def read(self, source: AsyncIterable[Any]) -> None:
         self._loop = asyncio.get_running_loop()
         number = 0
         try:

@@ -35,7 +35,7 @@ class KnownCodes:
                 found[predicate] = Encoded(codes)
         if others:
             for predicate, encoded in self._backend.codes_of(others).items():
-                self._learn(encoded.codes, next(rows for name, rows in others if name == predicate))
+                self._learn(encoded.codes, next((rows for name, rows in others if name == predicate), None))
                 before = found.get(predicate)
                 both = encoded if before is None else Encoded(np.concatenate((before.codes, encoded.codes)))
                 found[predicate] = both
@@ -47,6 +47,10 @@ class KnownCodes:
             return None
         arity = self._backend.arities.get(predicate)
         codes = self._codes
+        if not all(
+            isinstance(row, (list, tuple)) for row in rows
+        ):  # texts can be iterated over as well, and are no rows
+            return None
         try:
             flat = [codes[value] for row in rows for value in row if value.__class__ in _PLAIN]
         except (KeyError, TypeError):

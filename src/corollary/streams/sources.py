@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
+import itertools
 import queue
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Iterator, Mapping
-from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.streams.file_lines import FileLines
-from corollary.streams.updates import Arrived, arrived, failed, read_updates
+from corollary.streams.update_lines import read_updates
+from corollary.streams.updates import Arrived, arrived, failed
 
 QUEUE_SIZE = 64
 _POLL = 0.05  # seconds between two looks at a file that grows, and at whether a stream was closed
@@ -53,7 +54,7 @@ class Ready:
 
     def __init__(self, updates: Iterable[Any], count: int = 0, name: str = "update", taken: int = 0) -> None:
         self._all = updates
-        self._updates = islice(updates, taken, None)
+        self._updates = itertools.islice(updates, taken, None)
         self._name = name
         self._count = count
         self._taken = taken
@@ -139,9 +140,11 @@ class Pumped(Queued):
 
     def _pump(self, updates: Iterable[Any], name: str) -> None:
         last: Any = None
+        numbers = itertools.count(1)
         try:
             for item in updates:
-                if item is not None and not self._put(item):
+                # What is read ahead is copied at once: the producer may fill the same object again for the next update.
+                if item is not None and not self._put(arrived(item, f"update {next(numbers)}")):
                     return
         except Exception as error:
             last = failed(name, error)
@@ -243,22 +246,22 @@ def _closing(lines: FileLines, updates: Iterator[Arrived]) -> Iterator[Arrived]:
         lines.close()
 
 
-def _growing(file: Any, is_over: threading.Event) -> Iterator[str]:
+def _growing(file: Any, is_over: threading.Event) -> Iterator[Any]:
     """The lines of a file to which others append; an unfinished line is waited for."""
-    begun = ""
+    begun: Any = None
     while not is_over.is_set():
         line = file.readline()
         if not line:
             is_over.wait(_POLL)
             continue
-        begun += line.decode("utf-8") if isinstance(line, bytes) else line
-        if begun.endswith("\n"):
+        begun = line if begun is None else begun + line
+        if begun[-1:] in ("\n", b"\n"):
             yield begun
-            begun = ""
+            begun = None
 
 
 def _decoded(lines: Iterable[Any]) -> Iterator[str]:
-    return (line.decode("utf-8") if isinstance(line, bytes) else line for line in lines)
+    return (line.decode("utf-8", "surrogateescape") if isinstance(line, bytes) else line for line in lines)
 
 
 def _is_on_disk(file: Any) -> bool:

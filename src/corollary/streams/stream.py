@@ -58,7 +58,9 @@ class Stream(Iterator[StreamResult]):
         self._source = source
         self._positions = positions
         self._fails = policy == "fail"
-        self._log = open(log, "a", encoding="utf-8") if log is not None else None  # noqa: SIM115 closed with the stream
+        self._log = (  # closed with the stream; half a surrogate pair is an escape of JSON there
+            open(log, "a", encoding="utf-8", errors="backslashreplace") if log is not None else None  # noqa: SIM115
+        )
         self._ahead: Arrived | None = None
         self._is_over = False
         self.statistics = StreamStatistics()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,16 +66,17 @@ class Streaming:
         target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
         return Stream(target, updates, policy, rejects, positions)
 
-    def stream_async(
-        self, source: AsyncIterator[Any], *, strategy: str = "bf-marking", largest: int = 1_000_000,
-        queue_size: int = 64, **options: Any,
-    ) -> AsyncStream:  # fmt: skip
-        """The same for an asynchronous iterator: `async for result in kb.stream_async(updates)`."""
-        from corollary.streams.async_stream import AsyncStream
-        from corollary.streams.target import Target
+    def stream_async(self, source: Any, *, queue_size: int = 64, **options: Any) -> AsyncStream:
+        """The same in a program with an event loop: `async for result in kb.stream_async(updates)`.
 
-        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
-        return AsyncStream(target, source, queue_size, **options)
+        It takes the same sources and options; asynchronous iterators are read in the loop.
+        """
+        from corollary.streams.async_stream import Arrivals, AsyncStream
+
+        if not isinstance(source, AsyncIterable) or hasattr(source, "take_now") or options.get("name") is not None:
+            return AsyncStream(self.stream(source, queue_size=queue_size, **options))
+        arrivals = Arrivals(queue_size)
+        return AsyncStream(self.stream(arrivals, **options), source, arrivals)
 
     def write_stream(
         self,
@@ -126,6 +127,8 @@ class Streaming:
         def arity(self, predicate: str) -> int | None: ...
 
         def full_name(self, predicate: str) -> str: ...
+
+        def data_name(self, predicate: str) -> str: ...
 
         def materialise(self) -> Any: ...
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from corollary.analysis.predicates import predicates_of
 from corollary.backends import Backend
 from corollary.backends.embedded import EmbeddedBackend, Encoded
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
+from corollary.language import parse
+from corollary.program import Program
+from corollary.program.arities import full_names
 from corollary.streams.known_codes import KnownCodes
 from corollary.streams.results import UpdateStatistics
 from corollary.streams.updates import Arrived
@@ -28,7 +32,12 @@ class Streamed(Protocol):
 
     def apply(self, *changes: Change) -> TransactionResult: ...
 
+    @property
+    def program(self) -> Program: ...
+
     def full_name(self, predicate: str) -> str: ...
+
+    def data_name(self, predicate: str) -> str: ...
 
     def predicates(self) -> list[str]: ...
 
@@ -63,7 +72,8 @@ class Target:
         self.strategy = None if strategy == "sets" else _marking(strategy)
         with lock:
             kb.materialise()
-            if self.strategy is not None:
+            # In a directory, following changes in another way is a version, which has to wait for something that changes.
+            if self.strategy is not None and backend.engine.committing is None:
                 backend.engine.begin_stream(self.strategy)
 
     def close(self) -> None:
@@ -101,15 +111,18 @@ class Target:
             prepared = self._prepared(update)
             self._check_deleted(prepared, update)
             if self.strategy is not None:
-                self._backend.engine.begin_stream(self.strategy)  # another stream may have come in between
                 self.strategy.look = look
-            result = self.kb.apply(Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules))
+            self._backend.engine.next_stream = self.strategy  # another stream may have come in between
+            try:
+                result = self.kb.apply(Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules))
+            finally:
+                self._backend.engine.next_stream = None
             return result, self._statistics(result)
 
     def _statistics(self, result: TransactionResult) -> UpdateStatistics:
         instances = sum(step.instances for step in result.report.steps)
         found = UpdateStatistics(seconds=result.report.seconds, instances=instances)
-        if self.strategy is not None:
+        if self.strategy is not None and self._backend.engine.following is self.strategy:
             found.add(self.strategy.statistics)
         return found
 
@@ -117,7 +130,7 @@ class Target:
         if update.prepared is None:
             assert update.change is not None
             self._check_size(update)
-            name = self.kb.full_name
+            name = self.kb.data_name
             insert = [(name(predicate), facts) for predicate, facts in update.change.insert.items()]
             delete = [(name(predicate), facts) for predicate, facts in update.change.delete.items()]
             update.prepared = Prepared(self._codes.of(insert), self._codes.of(delete))
@@ -136,14 +149,25 @@ class Target:
             raise ProgramError([Diagnostic(catalogue.UPDATE_TOO_LARGE, message, None, hint)])
 
     def _check_predicates(self, change: Change, place: str) -> None:
-        if change.add_rules or (not change.insert and not change.delete):
-            return  # the rules may bring predicates with them; facts that fit none of them are found when it is applied
         known = self._backend.arities
         for predicate in (*change.insert, *change.delete):
-            name = self.kb.full_name(predicate)
-            if name not in known and name not in (names := self.kb.predicates()):
+            name = self.kb.data_name(predicate)
+            if name in known or self._is_name_of_several(name):
+                continue
+            names = [*self.kb.predicates(), *self._new_predicates(change)]
+            if name not in names:
                 message = f"{place}: nothing mentions the predicate '{predicate}'"
                 raise ProgramError([Diagnostic(catalogue.UNKNOWN_IN_UPDATE, message, None, did_you_mean(name, names))])
+
+    def _is_name_of_several(self, name: str) -> bool:
+        """Whether predicates with several numbers of arguments may have the name; the facts choose one of them."""
+        return self._backend.settings.mixed_arities and bool(full_names(name, self._backend.arities))
+
+    def _new_predicates(self, change: Change) -> Iterator[str]:
+        """Rules that come with an update bring predicates with them; what is wrong with them is found when it is applied."""
+        prefixes = self.kb.program.prefixes
+        for rules in change.add_rules:
+            yield from predicates_of(parse(rules, prefixes=prefixes).program if isinstance(rules, str) else rules)
 
     def _check_deleted(self, prepared: Prepared, update: Arrived) -> None:
         for predicate, facts in prepared.delete.items():

@@ -1,24 +1,38 @@
-"""One update, as it arrives: a `Change`, a JSON object, or lines of text."""
+"""One update, as it arrives from Python or as a line of JSON; `update_lines` has those of files."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.language import parse
 from corollary.transactions import Change
 
 _FACTS, _RULES = ("insert", "delete"), ("add_rules", "remove_rules")
-_LINE = re.compile(r"\s*(add|delete)\((.*)\)\s*\.\s*$")
-_LONGEST_TEXT = 200
+_LONGEST_TEXT = 100_000  # characters of a malformed update that are kept, for whoever wants to repair and repeat it
 _PLAIN = (int, str)
+
+
+class _RepeatedKeyError(ValueError):
+    """JSON readers take the last of two equal keys, and facts under the first one would be lost without a word."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise _RepeatedKeyError(f"the key '{twice}' is there twice")
+    return found
+
+
 _DECODER = json.JSONDecoder(
-    parse_float=lambda text: float(text) if "e" in text or "E" in text else Decimal(text), parse_constant=float
+    parse_float=lambda text: float(text) if "e" in text or "E" in text else Decimal(text),
+    parse_constant=float,
+    object_pairs_hook=_object,
 )
 
 
@@ -41,16 +55,33 @@ class Arrived:
 
 
 def arrived(item: object, place: str) -> Arrived:
-    """An update from Python: a `Change`, an object as JSON has it, or a text of JSON."""
+    """An update from Python: a `Change`, an object as JSON has it, or a text of JSON.
+
+    Updates are read ahead of their turn, and some producers fill the same object again and again: its rows are copied.
+    """
     if isinstance(item, Arrived):
         return item
     if isinstance(item, Change):
-        return Arrived(place, item)
+        return Arrived(place, _own(item))
     if isinstance(item, Mapping):
-        return _of_object(item, place, "")
+        update = _of_object(item, place, "")
+        if update.change is not None:
+            update.change = _own(update.change)
+        return update
     if isinstance(item, str):
         return of_json(item, place)
     return malformed(place, f"an update is a Change or an object, not {type(item).__name__}", repr(item))
+
+
+def _own(change: Change) -> Change:
+    insert, delete = ({name: _own_rows(rows) for name, rows in side.items()} for side in (change.insert, change.delete))
+    return Change(insert, delete, change.add_rules, change.remove_rules)
+
+
+def _own_rows(rows: Any) -> Any:
+    if isinstance(rows, (list, tuple)):
+        return [row.copy() if row.__class__ is list else row for row in rows]
+    return rows  # Arrow tables do not change
 
 
 def of_json(line: str, place: str) -> Arrived:
@@ -59,6 +90,8 @@ def of_json(line: str, place: str) -> Arrived:
 
     try:
         found = _DECODER.decode(line.strip())
+    except _RepeatedKeyError as error:
+        return malformed(place, str(error), line)
     except (ValueError, RecursionError) as error:
         return malformed(place, f"this is no JSON: {error}", line)
     if not isinstance(found, dict):
@@ -96,86 +129,6 @@ def _of_object(found: Mapping[Any, Any], place: str, text: str) -> Arrived:
             return malformed(place, f"an update has {', '.join((*_FACTS, *_RULES))}, and no '{name}'", text)
     insert, delete = (found.get(name, {}) for name in _FACTS)
     return Arrived(place, Change(insert, delete, *(tuple(found.get(name, ())) for name in _RULES)), None, text)
-
-
-# -- lines of a file ---------------------------------------------------------------------------------------------------
-
-
-def read_updates(
-    lines: Iterable[str], name: str, prefixes: Mapping[str, str] | None = None, first: int = 1
-) -> Iterator[Arrived]:
-    """The updates of a file, each of them when it is complete. JSON lines start with `{`, anything else is text.
-
-    `first` is the number of the first line. Lines that know their position give it to the updates that end there.
-    """
-    for update in _updates(enumerate(lines, first), name, prefixes):
-        update.position = getattr(lines, "position", None)
-        yield update
-
-
-def _updates(numbered: Iterator[tuple[int, str]], name: str, prefixes: Mapping[str, str] | None) -> Iterator[Arrived]:
-    for number, line in numbered:
-        if line.strip():
-            is_json = line.lstrip().startswith("{")
-            again = _with_first((number, line), numbered)
-            yield from _json_lines(again, name) if is_json else _texts(again, name, prefixes or {})
-            return
-
-
-def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest
-
-
-def _json_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Arrived]:
-    for number, line in lines:
-        if line.strip():
-            yield of_json(line, f"{name}:{number}")
-
-
-def _texts(lines: Iterable[tuple[int, str]], name: str, prefixes: Mapping[str, str]) -> Iterator[Arrived]:
-    """Updates end with a blank line; the last one with the file."""
-    block: list[tuple[int, str]] = []
-    for number, line in lines:
-        if line.strip():
-            block.append((number, line))
-        elif block:
-            yield _of_text(block, name, prefixes)
-            block = []
-        else:
-            yield Arrived(f"{name}:{number}", Change())
-    if block:
-        yield _of_text(block, name, prefixes)
-
-
-def _of_text(block: list[tuple[int, str]], name: str, prefixes: Mapping[str, str]) -> Arrived:
-    text = "".join(line for _, line in block)
-    place = f"{name}:{block[0][0]}"
-    facts: dict[str, list[str]] = {"add": [], "delete": []}
-    for number, line in block:
-        matched = _LINE.match(line)
-        if matched is None:
-            return malformed(f"{name}:{number}", "a line of an update is add(F). or delete(F).", text)
-        facts[matched[1]].append(matched[2])
-    try:
-        insert, delete = (_facts(facts[kind], prefixes) for kind in ("add", "delete"))
-    except ValueError as error:
-        return malformed(place, str(error), text)
-    return Arrived(place, Change(insert, delete), None, text)
-
-
-def _facts(texts: list[str], prefixes: Mapping[str, str]) -> dict[str, list[Any]]:
-    if not texts:
-        return {}
-    parsed = parse("".join(f"{text}.\n" for text in texts), prefixes=dict(prefixes))
-    if parsed.errors:
-        raise ValueError(f"this is no fact: {parsed.errors[0].message}")
-    found: dict[str, list[Any]] = {}
-    for stated in parsed.program.facts:
-        found.setdefault(stated.predicate, []).extend(stated.rows)
-    if sum(map(len, found.values())) != len(texts):
-        raise ValueError("each line of an update has one fact, without variables")
-    return found
 
 
 def malformed(place: str, message: str, text: str) -> Arrived:

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
-from corollary.engines.embedded.evaluation import OPTIMISATIONS
 from corollary.program import Constant, Program
 from corollary.reference import Fact, evaluate
+from corollary.settings import OPTIMISATIONS
 from tests.generator import EVERYTHING, INTEGERS, POSITIVE, programs
 
 ALL = frozenset(OPTIMISATIONS)

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
-from corollary.engines.embedded.evaluation import OPTIMISATIONS
 from corollary.program import Clause, Program, Variable
 from corollary.program.rewrite import rename_element, rewrite_atom
-from corollary.settings import STRATEGIES
+from corollary.settings import OPTIMISATIONS, STRATEGIES
 from tests.engines.embedded.scenarios import apply, difference, follow, minus, owner_name, support, visible
 from tests.generator import EVERYTHING, INTEGERS, Change, Scenario, apply_change, facts_of, program_of, scenarios
 

@@ -2,8 +2,21 @@
 
 from corollary.analysis.lowering.doubling import is_possible, possible, tells_possible
 from corollary.analysis.lowering.equality import SAME
-from corollary.analysis.lowering.lower import lower
+from corollary.analysis.lowering.lower import lower, lower_query
+from corollary.analysis.lowering.precision import query_with_precision, with_precision
 from corollary.analysis.lowering.separation import is_case_of
-from corollary.analysis.lowering.universe import with_universe
+from corollary.analysis.lowering.universe import body_with_universe, with_universe
 
-__all__ = ["SAME", "is_case_of", "is_possible", "lower", "possible", "tells_possible", "with_universe"]
+__all__ = [
+    "SAME",
+    "body_with_universe",
+    "is_case_of",
+    "is_possible",
+    "lower",
+    "lower_query",
+    "possible",
+    "query_with_precision",
+    "tells_possible",
+    "with_precision",
+    "with_universe",
+]

@@ -7,7 +7,7 @@ Only the hyper-nodes with a negation inside are no plain rules then: engines eva
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from corollary.analysis.lowering.bodies import variables, with_atoms
@@ -15,7 +15,7 @@ from corollary.analysis.lowering.negations import with_known_negations
 from corollary.analysis.rule_graph import RuleGraph
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.language import print_rule
-from corollary.program import Atom, BodyElement, Rule, atoms_of
+from corollary.program import Atom, BodyElement, Query, Rule, atoms_of
 
 _POSSIBLE = "\0possible\0"
 
@@ -32,6 +32,16 @@ def is_possible(predicate: str) -> bool:
 def tells_possible(graph: RuleGraph, predicate: str) -> bool:
     """Whether facts of a predicate may be undefined."""
     return any(rule.head.predicate == possible(predicate) for rule in graph.rules.values())
+
+
+def asked_of_doubled(query: Query, graph: RuleGraph) -> Query:
+    """The query as it is asked of rules that were doubled: what it negates must not even be possible."""
+    heads = {rule.head.predicate for rule in graph.rules.values()}
+    undecided = {predicate for predicate in heads if possible(predicate) in heads}
+    if not undecided:
+        return query
+    _refuse_aggregates(query.body, undecided)
+    return replace(query, body=tuple(_for_true(element, undecided) for element in query.body))
 
 
 def doubled(graph: RuleGraph) -> tuple[Rule, ...]:
@@ -69,24 +79,27 @@ def _undecided_heads(graph: RuleGraph) -> list[str]:
     return list(dict.fromkeys(rule.head.predicate for rule in graph.rules.values() if rule.head.predicate in heads))
 
 
-def _twice(rule: Rule, undecided: Iterable[str]) -> Iterator[Rule]:
+def _twice(rule: Rule, undecided: Collection[str]) -> Iterator[Rule]:
     if rule.head.predicate not in undecided or not any(atom.predicate in undecided for atom, _ in atoms_of(rule.body)):
         yield rule
         return
-    _refuse_aggregates(rule, undecided)
+    _refuse_aggregates(rule.body, undecided, rule)
+    yield replace(rule, body=tuple(_for_true(element, undecided) for element in rule.body))
+    head = _as_possible(rule.head, undecided)
+    body = tuple(_for_possible(element, undecided) for element in rule.body)
+    yield Rule(f"{rule.name} possibly", head, body, rule.span)
 
-    def as_possible(atom: Atom) -> Atom:
-        return replace(atom, predicate=possible(atom.predicate)) if atom.predicate in undecided else atom
 
-    def for_true(element: BodyElement) -> BodyElement:
-        return with_atoms(element, lambda atom, negated: as_possible(atom) if negated else atom)
+def _as_possible(atom: Atom, undecided: Collection[str]) -> Atom:
+    return replace(atom, predicate=possible(atom.predicate)) if atom.predicate in undecided else atom
 
-    def for_possible(element: BodyElement) -> BodyElement:
-        return with_atoms(element, lambda atom, negated: atom if negated else as_possible(atom))
 
-    yield replace(rule, body=tuple(map(for_true, rule.body)))
-    head = as_possible(rule.head)
-    yield Rule(f"{rule.name} possibly", head, tuple(map(for_possible, rule.body)), rule.span)
+def _for_true(element: BodyElement, undecided: Collection[str]) -> BodyElement:
+    return with_atoms(element, lambda atom, negated: _as_possible(atom, undecided) if negated else atom)
+
+
+def _for_possible(element: BodyElement, undecided: Collection[str]) -> BodyElement:
+    return with_atoms(element, lambda atom, negated: atom if negated else _as_possible(atom, undecided))
 
 
 def _bridge(predicate: str, arity: int) -> Rule:
@@ -96,10 +109,11 @@ def _bridge(predicate: str, arity: int) -> Rule:
     return Rule(f"{name} is possible", Atom(possible(predicate), arguments), (Atom(predicate, arguments),))
 
 
-def _refuse_aggregates(rule: Rule, undecided: Iterable[str]) -> None:
-    for atom, kind in atoms_of(rule.body, aggregated=rule.has_head_aggregate):
+def _refuse_aggregates(body: tuple[BodyElement, ...], undecided: Collection[str], rule: Rule | None = None) -> None:
+    """An error where an aggregate of a rule, or of a query, ranges over what may be undefined."""
+    for atom, kind in atoms_of(body, aggregated=rule is not None and rule.has_head_aggregate):
         if kind == "aggregate" and atom.predicate in undecided:
             message = f"an aggregate ranges over '{atom.predicate}', of which facts may be undefined"
-            note = f"in rule {rule.name}: {print_rule(rule)}"
+            notes = () if rule is None else (f"in rule {rule.name}: {print_rule(rule)}",)
             hint = "aggregates need facts that are true or false: break the cycle of negation that they depend on"
-            raise ProgramError([Diagnostic(catalogue.UNDEFINED_AGGREGATE, message, atom.span, hint, (note,))])
+            raise ProgramError([Diagnostic(catalogue.UNDEFINED_AGGREGATE, message, atom.span, hint, notes)])

@@ -21,7 +21,7 @@ def with_congruence(rules: tuple[Rule, ...], arities: Mapping[str, int]) -> tupl
 
 
 def _equivalence() -> Iterator[Rule]:
-    yield Rule("same", Atom(SAME, (_X, _Y)), (Atom(EQUALITY, (_X, _Y)),))
+    yield Rule("same stated", Atom(SAME, (_X, _Y)), (Atom(EQUALITY, (_X, _Y)),))
     yield Rule("same symmetric", Atom(SAME, (_Y, _X)), (Atom(SAME, (_X, _Y)),))
     yield Rule("same transitive", Atom(SAME, (_X, _Z)), (Atom(SAME, (_X, _Y)), Atom(SAME, (_Y, _Z))))
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from corollary.analysis.lowering.doubling import doubled
+from corollary.analysis.lowering.doubling import asked_of_doubled, doubled
 from corollary.analysis.lowering.equality import with_congruence
 from corollary.analysis.lowering.negations import with_known_negations
+from corollary.analysis.lowering.precision import query_with_precision, with_precision
 from corollary.analysis.lowering.separation import separated
-from corollary.analysis.lowering.universe import limited_by_universe
+from corollary.analysis.lowering.universe import limited_by_universe, with_universe
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.rule_graph import RuleGraph
+from corollary.program import Query
 
 
 def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int]) -> RuleGraph:
@@ -22,9 +24,19 @@ def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int]) -> Rul
     lowered = with_congruence(rules, arities)
     if meaning.has_universe:
         lowered = limited_by_universe(lowered, arities, meaning)
+    lowered = with_precision(lowered, meaning.precision)
     lowered = tuple(part for rule in lowered for part in with_known_negations(rule))
     current = graph if lowered == rules else RuleGraph.of(lowered)
     if not any(current.is_undecided(node) for node in current.hyper_nodes):
         return current
-    decided = doubled(current) if meaning.is_well_founded else separated(current)
+    if meaning.is_well_founded:
+        return RuleGraph.of(doubled(current))
+    decided = separated(current) if meaning.is_local else None
     return current if decided is None else RuleGraph.of(decided)
+
+
+def lower_query(query: Query, meaning: Meaning, evaluated: RuleGraph) -> Query:
+    """The query as it is asked of what these rules, which `lower` made, have derived."""
+    asked = with_universe(query) if meaning.has_universe else query
+    asked = query_with_precision(asked, meaning.precision)
+    return asked_of_doubled(asked, evaluated) if meaning.is_well_founded else asked

@@ -6,9 +6,11 @@ everywhere in rules whose negations are decided only while they run.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from corollary.analysis.lowering.bodies import inside_aggregations
+from corollary.analysis.rule_graph import RuleGraph
 from corollary.analysis.safety import limited_variables
 from corollary.program import (
     Atom,
@@ -19,9 +21,12 @@ from corollary.program import (
     Variable,
     Wildcard,
     element_variables,
+    rewrite_atom,
     subterms,
 )
 from corollary.program.patterns import is_pattern, with_computed
+
+_MADE = re.compile(r" negates \d+$")
 
 
 def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]:
@@ -56,6 +61,23 @@ def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]
 
     body = rewritten(rule.body)
     return (*made, replace(rule, body=body)) if made else (rule,)
+
+
+def is_part_of_negation(rule: str) -> bool:
+    """Whether a rule is that of an auxiliary predicate."""
+    return _MADE.search(rule) is not None
+
+
+def written_atom(atom: Atom, graph: RuleGraph) -> Atom:
+    """The atom that the rule of an auxiliary predicate has in its body, as it was written; any other atom as it is."""
+    name = atom.predicate.removeprefix("\0")
+    if name == atom.predicate or not is_part_of_negation(name) or name not in graph.rules:
+        return atom
+    rule = graph.rules[name]
+    (plain,) = rule.body
+    assert isinstance(plain, Atom)
+    given = dict(zip(rule.head.arguments, atom.arguments, strict=True))
+    return rewrite_atom(plain, lambda variable: given.get(variable, variable))
 
 
 def _is_unknown(term: Term, limited: set[str]) -> bool:

@@ -14,7 +14,7 @@ from math import prod
 
 from corollary.analysis.rule_graph import HyperNode, RuleGraph
 from corollary.analysis.safety import limited_variables
-from corollary.analysis.unification import Restricted, refined, restrictions
+from corollary.analysis.unification import Restricted, links_of, refined, restrictions
 from corollary.language import print_element
 from corollary.program import Atom, Comparison, Constant, Rule, Term, Variable, atoms_of, equal
 
@@ -60,10 +60,27 @@ def _choices(graph: RuleGraph, node: HyperNode, rule: Rule) -> dict[str, list[Co
     classes = _classes(graph, node)
     known, limited = restrictions(rule.body), limited_variables(rule.body)
     found = {}
-    for variable in dict.fromkeys(one for atom in _inside(graph, node, rule) for one in _variables(atom)):
-        constants = classes.constants((rule.name, variable))
-        if constants and variable in limited and (variable not in known or known[variable].value is None):
+    by_atoms = limited_variables([element for element in rule.body if isinstance(element, Atom)])
+    variables = dict.fromkeys(one for atom in _inside(graph, node, rule) for one in _variables(atom))
+    decided: set[str] = set()
+    for variable in sorted(variables, key=lambda one: one not in by_atoms):
+        about = known.get(variable, Restricted(variable))
+        constants = [
+            constant
+            for constant in classes.constants((rule.name, variable))
+            if not any(equal(constant.value, other.value) for other in about.others)
+        ]
+        if constants and variable in limited and variable not in decided and about.value is None:
             found[variable] = constants
+            decided |= _equal_to(variable, rule)
+    return found
+
+
+def _equal_to(variable: str, rule: Rule) -> set[str]:
+    """The variables that equalities make the same as one; what is decided about it is decided about them."""
+    found = {variable}
+    for _ in rule.body:
+        found |= {name for link in links_of(rule.body) if found & set(link) for name in link}
     return found
 
 
@@ -73,6 +90,8 @@ def _classes(graph: RuleGraph, node: HyperNode) -> _Classes:
     for name in node.rules:
         rule = graph.rules[name]
         known = restrictions(rule.body)
+        for one, other in links_of(rule.body):
+            classes.join((name, one), (name, other))
         for atom in _inside(graph, node, rule):
             for position, term in enumerate(refined(atom, known).arguments):
                 place = (atom.predicate, position)

@@ -36,17 +36,22 @@ UNIVERSE = "\0universe"
 
 def limited_by_universe(rules: Sequence[Rule], arities: Mapping[str, int], meaning: Meaning) -> tuple[Rule, ...]:
     """The rules with the universe as the range of each variable that nothing limits."""
-    limited = tuple(_limited_rule(rule) for rule in rules)
+    limited = tuple(replace(rule, body=body_with_universe(rule)) for rule in rules)
     feeding = _with_constants(rules, limited, arities)
     if meaning.is_well_founded:
         return feeding
-    graph = RuleGraph.of(feeding)
+    graph = RuleGraph.of(feeding, local=meaning.is_local)
     if not any(graph.is_undecided(node) for node in graph.hyper_nodes):
         return feeding
     made = {rule.head.predicate for rule in rules if _makes_constants(rule)}
     derived = {rule.head.predicate for rule in rules}
     needed = {name: arity for name, arity in arities.items() if name in made or name not in derived}
     return _with_constants(rules, limited, needed)
+
+
+def body_with_universe(rule: Rule) -> tuple[BodyElement, ...]:
+    """The body with the universe as the range of each variable that nothing limits; `_` gets no value by it."""
+    return _limited_body(rule.body, rule.head.arguments)
 
 
 def with_universe(query: Query) -> Query:
@@ -70,10 +75,6 @@ def _feeding(arities: Mapping[str, int]) -> Iterator[Rule]:
         for position in range(arity):
             name = f"{predicate} universe {position + 1}"
             yield Rule(name, Atom(UNIVERSE, (known[position],)), (Atom(predicate, known),))
-
-
-def _limited_rule(rule: Rule) -> Rule:
-    return replace(rule, body=_limited_body(rule.body, rule.head.arguments))
 
 
 def _limited_body(body: tuple[BodyElement, ...], head: tuple[Term, ...]) -> tuple[BodyElement, ...]:

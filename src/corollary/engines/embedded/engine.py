@@ -77,6 +77,8 @@ class EmbeddedEngine:
         """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
         self.preparing: Callable[[], None] | None = None
         """Called once, before the first change; when it raises, nothing changes, and the next change calls it again."""
+        self.next_stream: Strategy | None = None
+        """How the change that comes is to be followed, where it is one of a stream."""
 
     @property
     def universe(self) -> Universe:
@@ -106,8 +108,8 @@ class EmbeddedEngine:
         """Changes facts and rules together, or raises and leaves everything as it was."""
         if not self._is_maintained:
             return self._apply_anew(facts, graph or self._graph, check)
-        self.prepare()
-        self.settle()
+        if graph is not None or not self._waits_for_a_change(facts):
+            self._turn()
         maintainer = self._follow()
         with noticing_interrupts() as check_interrupt:
 
@@ -238,6 +240,21 @@ class EmbeddedEngine:
         return store
 
     # -- streams -----------------------------------------------------------------------------------------------------
+
+    def _waits_for_a_change(self, facts: FactChange) -> bool:
+        """Whether something is to be done before the first change, which this is not: it states what is stated already."""
+        if self.preparing is None and self.next_stream in (None, self._stream):
+            return False
+        if any(map(len, facts.delete.values())) or not facts.insert.keys() <= set(self.predicates):
+            return False
+        return all(self.first_missing(name, rows) is None for name, rows in facts.insert.items() if len(rows))
+
+    def _turn(self) -> None:
+        """What has to be done before a change: those of a stream are followed in its way, others in the engine's own."""
+        if self.next_stream is not None:
+            self.begin_stream(self.next_stream)
+        self.prepare()
+        self.settle()
 
     def begin_stream(self, strategy: Strategy) -> None:
         """From now on changes are followed in the way of a stream; one that is open goes on when its next update comes."""

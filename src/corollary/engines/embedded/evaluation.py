@@ -31,10 +31,8 @@ from corollary.planning import (
     plan_rule,
 )
 from corollary.planning.alternation import alternates
-from corollary.planning.optimisers import NAMES as PASSES
 from corollary.program import Atom, Variable
 
-OPTIMISATIONS = ("closures", "dense-joins", "join-order", "exists", "threads", *PASSES)
 _WORTH_A_RUN = 256  # rows; fewer wait for the next round, where the other rules may bring more
 
 

@@ -17,7 +17,7 @@ from corollary.engines.embedded.relation import Codes, Relation
 from corollary.engines.embedded.threads import Worker
 from corollary.language import print_term
 from corollary.planning import Absence, Access, Compare, Compute, Operation, RulePlan, Use
-from corollary.program import Constant, Part, Term
+from corollary.program import Constant, Part, Term, subterms
 
 _CHUNK = 1 << 18
 _BUDGET = 20_000_000
@@ -246,7 +246,7 @@ class PreparedPlan:
         if self._work.discards_errors:
             return
         for term in terms:
-            if isinstance(term, Part):
+            if any(isinstance(part, Part) for part in subterms(term)):
                 continue  # a constant of another form is no mistake
             error = first_error(term, columns, count, self._rows.universe)
             if error is not None:

@@ -18,6 +18,7 @@ from corollary.program.arithmetic import DIVISION_DIGITS
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _SAFE = float(1 << 62)  # results below this, as doubles see them, are surely within 64 bits
+_WHOLE = float(1 << 51)  # below, a quotient with the errors of two operations is next to the exact one
 _EXACT = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _HALF_DIGITS = 10 ** (DIVISION_DIGITS // 2)
 
@@ -128,10 +129,10 @@ def _doubles(operator: str, left: Array, right: Array) -> Vector:
         case "%":
             return Vector(Kind.DOUBLE, np.fmod(left, right))
         case _:
-            quotient = np.trunc(left / right)
             valid = (right != 0) & np.isfinite(left) & ~np.isnan(right)
-            whole = np.where(valid, quotient, 0.0)
-            checked(np.empty(0, np.int64), whole)
+            whole = np.where(valid, np.rint((left - np.fmod(left, right)) / right), 0.0)
+            if len(whole) and np.abs(whole).max() >= _WHOLE:
+                raise NotVectorisedError
             return Vector(Kind.INTEGER, whole.astype(np.int64), valid)
 
 

@@ -17,10 +17,11 @@ from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.engines.embedded.universe import Kind
 from corollary.engines.embedded.vector_arithmetic import as_bools, as_doubles, calculated, compared
 from corollary.engines.embedded.vectors import NotVectorisedError, Vector, texts_of, units_of
-from corollary.program.builtins.names import FUNC, HAS_VALUE, PRED
+from corollary.program.builtins.names import FUNC, HAS_VALUE, PRED, ROUND_TO_BITS
 from corollary.program.builtins.regex import compiled, replacement
 from corollary.program.datatypes.numbers import INTEGER_RANGES
 from corollary.program.values import XSD
+from corollary.settings import ALL_BITS
 
 Kernel: TypeAlias = Callable[[Sequence[Vector]], Vector]
 KERNELS: dict[str, Kernel] = {}
@@ -78,12 +79,15 @@ def _rounding(rounded: Callable[[Any], Any], exactly: Callable[[Units], Any]) ->
             return Vector(Kind.INTEGER, exactly(units_of(number)), number.valid)
         if number.kind != Kind.DOUBLE:
             raise NotVectorisedError
-        finite = np.isfinite(number.values)
         with np.errstate(all="ignore"):
-            found = Vector(Kind.DOUBLE, rounded(number.values) + 0.0)  # no negative zero
-        return found.only(number, where=None if finite.all() else finite)
+            return Vector(Kind.DOUBLE, np.copysign(rounded(number.values), number.values), number.valid)
 
     return kernel
+
+
+def _nearest(values: Any) -> Any:
+    below = np.floor(values)
+    return np.where(values - below < 0.5, below, below + 1.0)
 
 
 def _rounded(units: Units) -> Any:
@@ -94,7 +98,7 @@ def _rounded(units: Units) -> Any:
 
 KERNELS["floor"] = _rounding(np.floor, Units.whole_parts)
 KERNELS["ceiling"] = _rounding(np.ceil, lambda units: -Units(-units.numbers, units.scale).whole_parts())
-KERNELS["round"] = _rounding(lambda values: np.floor(values + 0.5), _rounded)
+KERNELS["round"] = _rounding(_nearest, _rounded)
 
 
 @_kernel("abs")
@@ -108,6 +112,18 @@ def _abs(arguments: Sequence[Vector]) -> Vector:
     ):
         raise NotVectorisedError
     return Vector(number.kind, np.abs(number.values), number.valid)
+
+
+@_kernel(ROUND_TO_BITS)
+def _round_to_bits(arguments: Sequence[Vector]) -> Vector:
+    value, bits = arguments[0], arguments[1].constant
+    if value.constant is not None or type(bits) is not int or not 1 <= bits <= ALL_BITS:
+        raise NotVectorisedError  # one value for all rows is computed once
+    if value.kind != Kind.DOUBLE:
+        return value  # vectors have no xsd:float
+    with np.errstate(all="ignore"):
+        parts, exponents = np.frexp(value.values)
+        return Vector(Kind.DOUBLE, np.ldexp(np.rint(parts * 2.0**bits), exponents - bits), value.valid)
 
 
 # -- strings -----------------------------------------------------------------------------------------------------------

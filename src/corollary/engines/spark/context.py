@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from corollary.engines.spark.workspace import Workspace
 
 
+WAYS = ("single-task", "decomposable", "closure", "rounds")
+"""The strategies for hyper-nodes, by name."""
+
+
 @dataclass(frozen=True)
 class SparkSettings:
     """What a user may change about the Spark engine; the defaults are for machines of a few gigabytes."""
@@ -48,6 +52,10 @@ class SparkSettings:
     """Bits of the hashes in ids; tests narrow them to see collisions."""
     workspace: str | None = None
     """The directory for tables and checkpoints, which on a cluster all its machines share."""
+
+    def __post_init__(self) -> None:
+        if self.strategy is not None and self.strategy not in WAYS:
+            raise ValueError(f"there is no strategy '{self.strategy}' on Spark; there are {', '.join(WAYS)}")
 
 
 def _never_stops() -> None:

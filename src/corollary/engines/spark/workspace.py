@@ -17,7 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.cluster import is_local
 from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 _CONFIGURED = "spark.checkpoint.dir"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_ROWS_OF_A_FILE = 500_000
 _HINT = "give workspace= a directory that every machine of the cluster can read and write, such as hdfs://… or a shared disk"
 
 
@@ -41,6 +46,12 @@ def choose_directory(asked: str | None, configured: str | None, master: str) -> 
         return Path(tempfile.gettempdir()).absolute().as_uri()
     message = f"the Spark cluster at {master} has no directory for tables and checkpoints that its machines share"
     raise ProgramError([Diagnostic(catalogue.UNUSABLE_WORKSPACE, message, hint=f"{_HINT}, or set {_CONFIGURED}")])
+
+
+def _schema_of(table: pa.Table) -> str:
+    """Of tables of ids, numbers and texts, as Spark's reader takes it."""
+    names = {pa.int64(): "long", pa.string(): "string"}
+    return ", ".join(f"{field.name} {names[field.type]}" for field in table.schema)
 
 
 class Workspace:
@@ -84,6 +95,23 @@ class Workspace:
     def write(self, df: DataFrame, name: str) -> tuple[DataFrame, int]:
         """The same for a table of any columns: the table as it was written, and the number of its rows."""
         return self._write_to(self.place(name), df)
+
+    def keep(self, table: pa.Table, name: str) -> tuple[DataFrame, str]:
+        """Rows that the driver has, and the path where they are from now on. In a directory of the file system the driver writes
+        them itself, which is much faster than to hand each of them to Java.
+        """
+        path = self.place(name)
+        directory = _local(path)
+        if directory is None:
+            return self._write_to(path, rows_of_table(self._spark, table))[0], path
+        try:
+            directory.mkdir()
+            for number, start in enumerate(range(0, table.num_rows, _ROWS_OF_A_FILE)):
+                pq.write_table(table.slice(start, _ROWS_OF_A_FILE), directory / f"part-{number:05}.parquet")
+        except BaseException:
+            self.remove(path)
+            raise
+        return self._spark.read.schema(_schema_of(table)).parquet(path), path
 
     def _write_to(self, path: str, df: DataFrame) -> tuple[DataFrame, int]:
         from pyspark.sql import Observation

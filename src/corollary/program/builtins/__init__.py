@@ -1,6 +1,6 @@
 """The built-ins: each declared once, in the file of its chapter."""
 
-from corollary.program.builtins import calendar, lists, logic, numeric, plain_literals, strings, types
+from corollary.program.builtins import calendar, lists, logic, numeric, parts, plain_literals, strings, types
 from corollary.program.builtins.declaration import Builtin
 from corollary.program.builtins.registry import (
     BUILTINS,
@@ -10,6 +10,7 @@ from corollary.program.builtins.registry import (
     find_condition,
     is_condition,
     meant_condition,
+    similar_names,
     spellings,
 )
 
@@ -26,7 +27,9 @@ __all__ = [
     "logic",
     "meant_condition",
     "numeric",
+    "parts",
     "plain_literals",
+    "similar_names",
     "spellings",
     "strings",
     "types",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -71,7 +72,7 @@ def _second(moment: Moment) -> Value:
     return EXACT.add(Decimal(moment.seconds % 60), moment.fraction)
 
 
-_PARTS: dict[str, tuple[tuple[str, ...], Callable[[Moment], Value]]] = {
+PARTS: dict[str, tuple[tuple[str, ...], Callable[[Moment], Value]]] = {
     "year": (("dateTime", "date"), lambda moment: moment.year),
     "month": (("dateTime", "date"), lambda moment: moment.month),
     "day": (("dateTime", "date"), lambda moment: moment.day),
@@ -82,7 +83,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Moment], Value]]] = {
 _SAMPLE = {"dateTime": '"2026-01-31T12:30:45.5Z"', "date": '"2026-01-31Z"', "time": '"12:30:45.5Z"'}
 _SAMPLED = {"year": "2026", "month": "1", "day": "31", "hours": "12", "minutes": "30", "seconds": "45.5"}
 _IRIS_PARTS = {"hours": "HOUR", "minutes": "MINUTE", "seconds": "SECOND"}
-for _part, (_types, _find) in _PARTS.items():
+for _part, (_types, _find) in PARTS.items():
     for _type in _types:
         _TIME(
             f"func:{_part}-from-{_type}", f"{_IRIS_PARTS.get(_part, _part.upper())}_FROM_{_type.upper()}",
@@ -91,7 +92,7 @@ for _part, (_types, _find) in _PARTS.items():
         )(_find)  # fmt: skip
 
 
-def _zone(moment: Moment) -> Literal | None:
+def time_zone(moment: Moment) -> Literal | None:
     return None if moment.zone is None else of_duration(Duration(0, Decimal(moment.zone * 60)))
 
 
@@ -103,9 +104,9 @@ for _type, _sample in (("dateTime", "2026-01-31T12:00:00"), ("date", "2026-01-31
             (f'func:timezone-from-{_type}("{_sample}-05:00"^^xsd:{_type})', '"-PT5H"^^xsd:dayTimeDuration'),
             (f'func:timezone-from-{_type}("{_sample}"^^xsd:{_type})', None),
         ],
-    )(_zone)  # fmt: skip
+    )(time_zone)  # fmt: skip
 
-_DURATION_PARTS: dict[str, tuple[Callable[[Duration], Value], str]] = {
+DURATION_PARTS: dict[str, tuple[Callable[[Duration], Value], str]] = {
     "years": (lambda one: _towards_zero(one.months, 12), "-1"),
     "months": (lambda one: one.months - 12 * _towards_zero(one.months, 12), "-2"),
     "days": (lambda one: _towards_zero(one.seconds, DAY), "-3"),
@@ -121,7 +122,7 @@ def _towards_zero(amount: int | Decimal, unit: int) -> int:
     return -whole if amount < 0 else whole
 
 
-for _part, (_meaning, _sampled) in _DURATION_PARTS.items():
+for _part, (_meaning, _sampled) in DURATION_PARTS.items():
     _DURATION(
         f"func:{_part}-from-duration", f"{_part.upper()}_FROM_DURATION", of="duration",
         gives="decimal" if _part == "seconds" else "integer", summary=f"the {_part} of a duration, with its sign",
@@ -199,6 +200,11 @@ def _amount(number: Any) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
+def _one_part(number: Any) -> Fraction:
+    """One divided by a number: of infinitely many parts each is nothing."""
+    return Fraction(0) if isinstance(number, float) and math.isinf(number) else 1 / _amount(number)
+
+
 def _scaled(duration: Duration, factor: Fraction) -> Literal:
     """Months are rounded, a half goes up; seconds have as many digits as a division gives."""
     months = (Fraction(duration.months) * factor + Fraction(1, 2)).__floor__()
@@ -233,8 +239,11 @@ for _type, _one, _two, _both, _less, _twice, _third in [
     )(lambda duration, number: _scaled(duration, _amount(number)))  # fmt: skip
     _DURATION(
         f"func:divide-{_type}", f"DIVIDE_{_upper}", of=f"{_type}, number", gives=_type, summary="a part of the duration",
-        examples=[(f"func:divide-{_type}({_a}, 3)", f'"{_third}"^^xsd:{_type}'), (f"func:divide-{_type}({_a}, 0)", None)],
-    )(lambda duration, number: _scaled(duration, 1 / _amount(number)))  # fmt: skip
+        examples=[
+            (f"func:divide-{_type}({_a}, 3)", f'"{_third}"^^xsd:{_type}'), (f"func:divide-{_type}({_a}, 0)", None),
+            (f'func:divide-{_type}({_a}, "INF"^^xsd:double)', '"PT0S"^^xsd:dayTimeDuration'),
+        ],
+    )(lambda duration, number: _scaled(duration, _one_part(number)))  # fmt: skip
     _DURATION(
         f"func:divide-{_type}-by-{_type}", f"DIVIDE_{_upper}_BY_{_upper}", of=f"{_type}, {_type}", gives="decimal",
         summary="how often the second duration goes into the first",

@@ -122,7 +122,7 @@ def _to_integer(value: Value) -> int | None:
 def _to_decimal(value: Value) -> int | Decimal | None:
     number = _number(value)
     if isinstance(number, float):
-        return Decimal(repr(number)) if math.isfinite(number) else None
+        return Decimal(number) if math.isfinite(number) else None  # its exact value, as for integers
     return int(number) if isinstance(number, bool) else number
 
 

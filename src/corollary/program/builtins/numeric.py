@@ -8,9 +8,11 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from corollary.program.arithmetic import calculate, compare
+from corollary.program.arithmetic import calculate, compare, number_of
+from corollary.program.builtins.names import ROUND_TO_BITS
 from corollary.program.builtins.registry import declare
-from corollary.program.values import EXACT
+from corollary.program.values import EXACT, Value
+from corollary.settings import ALL_BITS
 
 _NUMBERS = partial(declare, chapter="Numbers")
 
@@ -55,7 +57,7 @@ def _abs(value: Any) -> Any:
 
 @_NUMBERS(
     "floor", "FLOOR", of="number", gives="number", summary="the greatest whole number that is not above",
-    examples=[("floor(-2.5)", "-3"), ("floor(2.5e0)", "2.0e0")],
+    examples=[("floor(-2.5)", "-3"), ("floor(2.5e0)", "2.0e0"), ('floor("-INF"^^xsd:double)', '"-INF"^^xsd:double')],
 )  # fmt: skip
 def _floor(value: Any) -> Any:
     return _whole(math.floor, value)
@@ -63,7 +65,7 @@ def _floor(value: Any) -> Any:
 
 @_NUMBERS(
     "ceiling", "CEILING", of="number", gives="number", summary="the smallest whole number that is not below",
-    examples=[("ceiling(-2.5)", "-2")],
+    examples=[("ceiling(-2.5)", "-2"), ("ceiling(-0.5e0)", "-0.0e0")],
 )  # fmt: skip
 def _ceiling(value: Any) -> Any:
     return _whole(math.ceil, value)
@@ -71,13 +73,45 @@ def _ceiling(value: Any) -> Any:
 
 @_NUMBERS(
     "round", "ROUND", of="number", gives="number", summary="the nearest whole number, a half goes up",
-    examples=[("round(2.5)", "3"), ("round(-2.5)", "-2")],
+    examples=[("round(2.5)", "3"), ("round(-2.5)", "-2"), ("round(0.49999999999999994e0)", "0.0e0")],
 )  # fmt: skip
 def _round(value: Any) -> Any:
+    return _whole(_nearest, value)
+
+
+def _nearest(value: Any) -> int:
     if isinstance(value, float):
-        return float(math.floor(value + 0.5))
+        below = math.floor(value)
+        return below if value - below < 0.5 else below + 1  # adding a half to the double could round it up
     return value if isinstance(value, int) else math.floor(EXACT.add(value, Decimal("0.5")))
 
 
+@_NUMBERS(
+    ROUND_TO_BITS, of="any, integer", gives="any", raw=True,
+    summary="the double nearest to a double or xsd:float that has so many significant bits (1 to 53), a half goes to the "
+    "even one; anything else as it is",
+    examples=[
+        ("ROUND_TO_BITS(0.1e0, 4)", "0.1015625e0"), ("ROUND_TO_BITS(9.0e0, 3)", "8.0e0"), ("ROUND_TO_BITS(0.1, 4)", "0.1"),
+        ("ROUND_TO_BITS(1.0e0, 54)", None),
+    ],
+)  # fmt: skip
+def _round_to_bits(value: Value, bits: int) -> Value | None:
+    number = number_of(value)
+    if not 1 <= bits <= ALL_BITS:
+        return None
+    if not isinstance(number, float):
+        return value
+    if number == 0.0 or not math.isfinite(number):
+        return number
+    part, exponent = math.frexp(number)
+    try:
+        return math.ldexp(round(part * 2**bits), exponent - bits)
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
 def _whole(rounded: Callable[[Any], int], value: Any) -> Any:
-    return float(rounded(value)) if isinstance(value, float) else rounded(value)
+    """Doubles stay doubles: infinite ones and NaN as they are, and a zero keeps the sign of what became one."""
+    if not isinstance(value, float):
+        return rounded(value)
+    return math.copysign(float(rounded(value)), value) if math.isfinite(value) else value

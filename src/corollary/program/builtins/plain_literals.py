@@ -20,6 +20,7 @@ def _parts(value: Value) -> tuple[str, str]:
 @_TEXTS(
     "func:PlainLiteral-from-string-lang",
     "TEXT_FROM_STRING_LANG",
+    "TEXT_FROM_STRING",
     of="string, string?",
     gives="text",
     summary="the string as a text in a language; without one it stays a string",

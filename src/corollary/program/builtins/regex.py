@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 
 from corollary.program.arithmetic import EvaluationError
+from corollary.program.builtins.unicode_blocks import block_ranges
 
 _START = ":A-Z_a-zÀ-ÖØ-öø-˿Ͱ-ͽͿ-\u1fff\u200c\u200d⁰-\u218fⰀ-\u2fef、-\ud7ff豈-\ufdcfﷰ-\ufffd\U00010000-\U000effff"
 _NAME = _START + r"\-.0-9·\u0300-\u036f\u203f\u2040"
-_ESCAPES = {
-    **{letter: "\\" + letter for letter in "nrt\\|.?*+(){}-[]^$"},
-    "s": r"[ \t\n\r]", "S": r"[^ \t\n\r]", "d": r"\d", "D": r"\D",
-    "i": f"[{_START}]", "I": f"[^{_START}]", "c": f"[{_NAME}]", "C": f"[^{_NAME}]",
-}  # fmt: skip
+_SINGLE = {"n": "\n", "r": "\r", "t": "\t", **{letter: letter for letter in "\\|.?*+(){}-[]^$"}}
+_SEVERAL = {"s": r" \t\n\r", "d": r"\d", "i": _START, "c": _NAME}
+"""The insides of classes; in capitals they stand for all other characters."""
+_QUANTIFIER = re.compile(r"[?*+]|\{[0-9]+(?:,[0-9]*)?\}")
 
 
 @lru_cache(maxsize=512)
@@ -60,18 +61,35 @@ class _Translator:
         while self._at < len(self._pattern):
             character = self._next()
             if character == "\\":
-                found.append(self._escape(inside=False))
+                found.append(self._escape())
             elif character == "[":
                 found.append(self._class())
+            elif character in "?*+{":
+                found.append(self._quantifier())
+            elif character in "]}":
+                raise self._wrong()
             elif character == "$":
                 found.append(self._end)
             elif character == "(" and self._pattern[self._at : self._at + 1] == "?":
                 if self._pattern[self._at : self._at + 2] != "?:":
                     raise self._wrong()
-                found.append("(")
+                self._at += 2
+                found.append("(?:")
             else:
                 found.append(character)
         return "".join(found)
+
+    def _quantifier(self) -> str:
+        """How often, and `?` for as few as possible; Python would take a `+` behind it, too."""
+        found = _QUANTIFIER.match(self._pattern, self._at - 1)
+        if found is None:
+            raise self._wrong()
+        self._at = found.end()
+        lazy = self._pattern[self._at : self._at + 1] == "?"
+        self._at += lazy
+        if self._pattern[self._at : self._at + 1] in ("?", "*", "+", "{"):
+            raise self._wrong()
+        return found[0] + "?" * lazy
 
     def _next(self) -> str:
         if self._at >= len(self._pattern):
@@ -82,22 +100,28 @@ class _Translator:
     def _wrong(self) -> EvaluationError:
         return EvaluationError(f"'{self._pattern[:40]}' is not a regular expression")
 
-    def _escape(self, *, inside: bool) -> str:
+    def _escape(self) -> str:
         letter = self._next()
-        if letter in "pP":
-            return self._category(letter == "P", inside)
-        if letter in "wW":
-            return f"[{_words(letter == 'W')}]" if not inside else _words(letter == "W")
-        if letter.isdigit() and not inside and letter != "0":
+        if letter in "123456789":
             return f"(?:\\{letter})"
-        found = _ESCAPES.get(letter)
-        if found is None or (inside and letter in "SDIC"):
-            raise self._wrong()
-        if inside and found.startswith("["):
-            return found[1:-1]
-        return found
+        if letter in _SINGLE:
+            return re.escape(_SINGLE[letter])
+        return f"[{self._several(letter)}]"
 
-    def _category(self, negated: bool, inside: bool) -> str:
+    def _several(self, letter: str) -> str:
+        r"""The inside of a class for an escape of several characters, such as `\d` or `\P{L}`."""
+        if letter in "pP":
+            return self._category(letter == "P")
+        if letter in "wW":
+            return _words(letter == "W")
+        if letter in "dD":
+            return "\\" + letter
+        found = _SEVERAL.get(letter.lower())
+        if found is None:
+            raise self._wrong()
+        return found if letter.islower() else _others(found)
+
+    def _category(self, negated: bool) -> str:
         if self._next() != "{":
             raise self._wrong()
         end = self._pattern.find("}", self._at)
@@ -105,10 +129,9 @@ class _Translator:
             raise self._wrong()
         name, self._at = self._pattern[self._at : end], end + 1
         try:
-            ranges = _category(name, negated)
-        except ValueError:
+            return _block(name.removeprefix("Is"), negated) if name.startswith("Is") else _category(name, negated)
+        except (ValueError, KeyError):
             raise self._wrong() from None
-        return ranges if inside else f"[{ranges}]"
 
     def _class(self) -> str:
         """A class in brackets, as a test before any character where another class is taken away from it."""
@@ -116,27 +139,55 @@ class _Translator:
         self._at += negated
         inside: list[str] = []
         while True:
-            character = self._next()
+            character, following = self._next(), self._pattern[self._at : self._at + 1]
             if character == "]" and inside:
                 return f"[{'^' if negated else ''}{''.join(inside)}]"
-            if character == "\\":
-                inside.append(self._escape(inside=True))
-            elif character == "-" and self._pattern[self._at : self._at + 1] == "[":
+            if character in "[]":
+                raise self._wrong()
+            if character == "-" and inside and following == "[":
                 self._at += 1
                 without = self._class()
                 if self._next() != "]":
                     raise self._wrong()
                 return f"(?:(?!{without})[{'^' if negated else ''}{''.join(inside)}])"
-            elif character in "[&~|":
-                inside.append("\\" + character)
+            if character == "-" and inside and following != "]":
+                raise self._wrong()  # behind a range or an escape of several characters
+            if character == "\\" and following not in _SINGLE:
+                inside.append(self._several(self._next()))
             else:
-                inside.append(character)
+                inside.append(self._range(self._single(character)))
+
+    def _single(self, character: str) -> str:
+        if character != "\\":
+            return character
+        escaped = self._next()
+        if escaped not in _SINGLE:
+            raise self._wrong()
+        return _SINGLE[escaped]
+
+    def _range(self, first: str) -> str:
+        """The characters from one to another, or the one alone."""
+        following = self._pattern[self._at : self._at + 2]
+        if following[:1] != "-" or following[1:] in ("", "[", "]"):
+            return re.escape(first)
+        self._at += 1
+        last = self._single(self._next())
+        if last < first:
+            raise self._wrong()
+        return f"{re.escape(first)}-{re.escape(last)}"
+
+
+@lru_cache(maxsize=8)
+def _others(inside: str) -> str:
+    """The inside of a class for every character that is not in another one."""
+    of_class = re.compile(f"[{inside}]")
+    return _ranges(lambda character: of_class.match(character) is None)
 
 
 @lru_cache(maxsize=2)
 def _words(negated: bool) -> str:
     r"""The inside of a class for `\w`: everything but punctuation, separators and others."""
-    return _ranges(lambda category: category[0] not in "PZC", negated)
+    return _ranges(lambda character: (unicodedata.category(character)[0] not in "PZC") is not negated)
 
 
 @lru_cache(maxsize=64)
@@ -144,15 +195,22 @@ def _category(name: str, negated: bool) -> str:
     known = {unicodedata.category(chr(code)) for code in range(0x3000)} | {"Cs", "Co", "Lm", "Cn"}
     if name not in known and name not in {category[0] for category in known}:
         raise ValueError(name)
-    return _ranges(lambda category: category.startswith(name), negated)
+    return _ranges(lambda character: unicodedata.category(character).startswith(name) is not negated)
 
 
-def _ranges(accepts: object, negated: bool) -> str:
-    assert callable(accepts)
+def _block(name: str, negated: bool) -> str:
+    first, last = block_ranges()[name]
+    if not negated:
+        return f"\\U{first:08x}-\\U{last:08x}"
+    below = f"\\U00000000-\\U{first - 1:08x}" if first else ""
+    return below + (f"\\U{last + 1:08x}-\\U{sys.maxunicode:08x}" if last < sys.maxunicode else "")
+
+
+def _ranges(accepts: Callable[[str], bool]) -> str:
     parts: list[str] = []
     start = -1
     for code in range(sys.maxunicode + 2):
-        inside = code <= sys.maxunicode and accepts(unicodedata.category(chr(code))) is not negated
+        inside = code <= sys.maxunicode and accepts(chr(code))
         if inside and start < 0:
             start = code
         elif not inside and start >= 0:
@@ -161,7 +219,7 @@ def _ranges(accepts: object, negated: bool) -> str:
     return "".join(parts)
 
 
-_REFERENCE = re.compile(r"\\([\\$])|\$(\d+)|(.)", re.DOTALL)
+_REFERENCE = re.compile(r"\\([\\$])|\$([0-9]+)|(.)", re.DOTALL)
 
 
 @lru_cache(maxsize=512)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from corollary.program.builtins.declaration import Builtin, Parameters, expanded, words_of
+from corollary.program.builtins.declaration import Builtin, Parameters, expanded, shortened, words_of
 from corollary.program.builtins.names import FUNC, PRED
 
 Meaning = TypeVar("Meaning", bound=Callable[..., Any])
@@ -73,6 +73,14 @@ def meant_condition(name: str) -> Builtin | None:
     local = name.replace("_", "-")
     spelled = (PRED + local, FUNC + local, name.upper())
     return next((found for one in spelled if (found := find_condition(one)) is not None), None)
+
+
+def similar_names(name: str) -> list[str]:
+    """The names of built-ins among which a misspelt one may be meant: those with its prefix, or those in capital letters."""
+    prefix = shortened(name).rpartition(":")[0]
+    if shortened(name) != name:
+        return [short for one in _EXACT if (short := shortened(one)).startswith(f"{prefix}:")]
+    return [one for one in _EXACT if one.isupper()] if name.isupper() else []
 
 
 def is_condition(name: str) -> bool:

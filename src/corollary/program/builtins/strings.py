@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from corollary.program.builtins.regex import compiled, replacement
 from corollary.program.builtins.registry import declare
+from corollary.program.values import Iri, Value
 
 _STRINGS = partial(declare, chapter="Strings")
 
@@ -199,3 +201,31 @@ def _matches(text: str, pattern: str, flags: str = "") -> bool:
 )  # fmt: skip
 def _regex(text: str, pattern: str) -> bool:
     return compiled(pattern).fullmatch(text) is not None
+
+
+# -- with a collation as the last argument -----------------------------------------------------------------------------
+
+CODE_POINTS = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
+"""The collation that there is."""
+_SEARCHES: list[tuple[str, str, Callable[[str, str], Any], str, str]] = [
+    ("STRING_CONTAINS3", "the second string occurs in the first", _contains, "boolean", "true"),
+    ("STRING_STARTS_WITH3", "the first string starts with the second", _starts_with, "boolean", "false"),
+    ("STRING_ENDS_WITH3", "the first string ends with the second", _ends_with, "boolean", "false"),
+    ("STRING_SUBSTRING_BEFORE3", "what stands before the first occurrence of the second string", _substring_before,
+     "string", '"da"'),
+    ("STRING_SUBSTRING_AFTER3", "what stands behind the first occurrence of the second string", _substring_after,
+     "string", '"log"'),
+]  # fmt: skip
+
+
+def _by_code_points(search: Callable[[str, str], Any], text: str, part: str, collation: Value) -> Any:
+    wanted = collation.value if isinstance(collation, Iri) else collation
+    return search(text, part) if wanted == CODE_POINTS else None
+
+
+for _name, _summary, _search, _gives, _found in _SEARCHES:
+    _STRINGS(
+        _name, of="string, string, any", gives=_gives, raw=True, is_predicate=_gives == "boolean",
+        summary=f"{_summary}; the third argument is a collation, and only that of code points has a value",
+        examples=[(f'{_name}(datalog, ta, "{CODE_POINTS}")', _found), (f'{_name}(datalog, ta, "http://e.org/")', None)],
+    )(partial(_by_code_points, _search))  # fmt: skip

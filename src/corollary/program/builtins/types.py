@@ -47,6 +47,10 @@ _EXAMPLES: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
+_ALSO = {"IS_QName": ("IS_SQNAME",), "TO_base64Binary": ("TO_BASE64",), "TO_PlainLiteral": ("TO_TEXT",)}
+"""More names of guards and casts, as IRIS has them."""
+
+
 def _is_not(datatype: str, value: Value) -> bool:
     return is_literal(value) and not is_value_of(value, datatype)
 
@@ -56,7 +60,8 @@ for _datatype in DATATYPES:
     _value, _other, _casted = _EXAMPLES.get(_name, ("", "", ""))
     _shown = shortened(_datatype)
     _GUARD(
-        f"pred:is-literal-{_name}", f"IS_{_name.upper()}", summary=f"the constant is a value of {_shown}",
+        f"pred:is-literal-{_name}", f"IS_{_name.upper()}", *_ALSO.get(f"IS_{_name}", ()),
+        summary=f"the constant is a value of {_shown}",
         examples=[(f"pred:is-literal-{_name}({_value})", "true"), (f"pred:is-literal-{_name}({_other})", "false")]
         if _value else [(f"pred:is-literal-{_name}(<http://e.org/>)", "false")],
     )(partial(lambda datatype, value: is_value_of(value, datatype), _datatype))  # fmt: skip
@@ -68,9 +73,40 @@ for _datatype in DATATYPES:
     )(partial(_is_not, _datatype))  # fmt: skip
     _from, _, _to = _casted.partition(" → ")
     _CAST(
-        _datatype, f"TO_{_name.upper()}", gives=_shown, summary=f"the constant as a value of {_shown}",
+        _datatype, f"TO_{_name.upper()}", *_ALSO.get(f"TO_{_name}", ()), gives=_shown,
+        summary=f"the constant as a value of {_shown}",
         examples=[(f"{_shown}({_from})", _to)] if _from else [(f"{_shown}([1])", None)],
     )(cast(_datatype))  # fmt: skip
+
+
+_OF_ANY = partial(declare, chapter="Guards", of="any, any", gives="boolean", raw=True, is_predicate=True)
+
+
+def _named(datatype: Value) -> str | None:
+    return datatype.value if isinstance(datatype, Iri) else datatype if isinstance(datatype, str) else None
+
+
+@_OF_ANY(
+    "IS_DATATYPE", summary="the constant is a value of the datatype with that IRI",
+    examples=[
+        ("IS_DATATYPE(5, xsd:integer)", "true"), ("IS_DATATYPE(5, xsd:string)", "false"), ("IS_DATATYPE(5, 5)", None)
+    ],
+)  # fmt: skip
+def _is_datatype(value: Value, datatype: Value) -> bool | None:
+    name = _named(datatype)
+    return None if name is None else is_value_of(value, name)
+
+
+@_OF_ANY(
+    "IS_NOT_DATATYPE", summary="the constant is a value of some datatype, but not of the one with that IRI",
+    examples=[
+        ("IS_NOT_DATATYPE(5, xsd:string)", "true"), ("IS_NOT_DATATYPE(5, xsd:integer)", "false"),
+        ("IS_NOT_DATATYPE(<http://e.org/>, xsd:string)", "false"),
+    ],
+)  # fmt: skip
+def _is_not_datatype(value: Value, datatype: Value) -> bool | None:
+    name = _named(datatype)
+    return None if name is None else _is_not(name, value)
 
 
 @_GUARD("IS_IRI", summary="the constant is an IRI", is_predicate=True, examples=[("IS_IRI(abc)", "false")])

@@ -22,9 +22,9 @@ INTEGER_RANGES: dict[str, tuple[int | None, int | None]] = {
     "unsignedShort": (0, 2**16 - 1),
     "unsignedByte": (0, 255),
 }
-_INTEGER = re.compile(r"[+-]?\d{1,4000}")
-_DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
-_DOUBLE = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?INF|NaN")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN")
 _GREATEST_FLOAT = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
 

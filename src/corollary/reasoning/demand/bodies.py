@@ -8,13 +8,15 @@ Then the atom is asked *alone*: by a demand of its own, for answers without the 
 
 Two things of the language need care. Where an equality gives a variable its value, the value is that of the first such equality
 in the text; and a variable that atoms bind is compared with it by value. So a demand never binds a variable that the
-body computes, and computations stay together, behind all atoms.
+body computes, and computations stay together, behind all atoms. The demanded value of such a variable has another name; it is
+tested early, and what other atoms are asked about is computed from it (`values`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Protocol
 
 from corollary.analysis import limited_variables
@@ -31,13 +33,19 @@ from corollary.program import (
     Variable,
     Wildcard,
     all_terms_of,
+    atoms_of,
     element_variables,
+    rename_element,
     variables_of,
 )
+from corollary.program.patterns import is_pattern, with_children
+from corollary.program.rewrite import rewrite_term
 from corollary.reasoning.demand.patterns import FREE, KNOWN, UNTOLD, shown_terms
-from corollary.reasoning.demand.sideways import known_terms, next_atom, unlimited
+from corollary.reasoning.demand.sideways import is_bound, known_terms, next_atom, unlimited
+from corollary.reasoning.demand.values import comes_to_an_end, expressions_of, is_bound_test, types_of
 
 _LARGE = 2  # atoms that are worth a supplementary predicate
+_MOST_COMPUTED = 2  # arguments of one atom, each of which is demanded in every type
 
 
 class Demands(Protocol):
@@ -65,6 +73,15 @@ class Demands(Protocol):
 
     def supplement(self, wanted_name: str) -> str: ...
 
+    @property
+    def computes(self) -> bool:
+        """Whether demands may be computed: an expression without a value has to be no matter."""
+        ...
+
+    def limit_growth(self) -> None:
+        """A recursion that makes ever new values was restricted by what is demanded of it."""
+        ...
+
 
 class DemandedBody:
     """Rewrites one body; `label` names what it adds, and `keeps_all` forbids to forget variables: an aggregate counts them."""
@@ -74,12 +91,15 @@ class DemandedBody:
         self._rule = rule
         self._label = label
         self._keeps_all = keeps_all
+        self._computes = demands.computes
         self._outside: set[str] = set()
         self._segment: list[BodyElement] = []
         self._has_lead = False  # the segment starts with the demand, or with a supplementary predicate
         self._bound: dict[str, None] = {}
         self._given: set[str] = set()
         self._assigned: dict[str, Term] = {}
+        self._elements: Sequence[BodyElement] = ()
+        self._asked: dict[str, Variable] = {}  # the demanded values of variables that the body computes
         self._made = 0
 
     def rewrite(
@@ -91,6 +111,7 @@ class DemandedBody:
         argument that the demand knows.
         """
         self._outside = {variable.name for term in outside for variable in variables_of(term)}
+        self._elements = elements
         self._assigned = {one.variable.name: one.expression for one in elements if isinstance(one, Assignment)}
         atoms = [element for element in elements if isinstance(element, Atom)]
         by_atoms = limited_variables(atoms)
@@ -100,6 +121,7 @@ class DemandedBody:
         late = [one for one in others if one not in negated and one not in tests]
         if asked is not None:
             late += self._guard(*asked, by_atoms)
+            tests += self._early(late)
         while atoms:
             self._place(tests)
             atom = self._computable(atoms.pop(next_atom(atoms, self._bound, self._demands.is_demanded)), tests)
@@ -116,17 +138,38 @@ class DemandedBody:
         for term in terms:
             if isinstance(term, (AggregateTerm, Wildcard)):  # a result is known when all else is
                 arguments.append(Wildcard())
-            elif isinstance(term, Constant) or (isinstance(term, Variable) and term.name in by_atoms):
-                arguments.append(term)
             else:
-                variable = self._new_variable()
-                arguments.append(variable)
-                computed.append(Assignment(term, variable))
+                arguments.append(self._known_part(term, by_atoms, computed))
         guard = Atom(predicate, tuple(arguments))
         self._segment.append(guard)
         self._has_lead = True
         self._bound.update(dict.fromkeys(variable.name for variable in element_variables(guard)))
         return computed
+
+    def _known_part(self, term: Term, by_atoms: set[str], computed: list[BodyElement]) -> Term:
+        """A term of the head as a demanded value is taken apart by it, with a variable for each part that is computed."""
+        if isinstance(term, Constant) or (isinstance(term, Variable) and term.name in by_atoms):
+            return term
+        if is_pattern(term):
+            if any(self._demands.is_recursive(self._rule, atom) for atom, _ in atoms_of(self._rule.body)):
+                self._demands.limit_growth()
+            return with_children(term, lambda child: self._known_part(child, by_atoms, computed))
+        variable = self._new_variable()
+        computed.append(Assignment(term, variable))
+        if isinstance(term, Variable):
+            self._asked.setdefault(term.name, variable)
+        return variable
+
+    def _early(self, late: Iterable[BodyElement]) -> list[BodyElement]:
+        """The tests of values that the body computes and the demand knows."""
+        if not self._computes:
+            return []
+        tests = [one for one in late if is_bound_test(one)]
+        named = [one for one in tests if any(variable.name in self._asked for variable in element_variables(one))]
+        return [rename_element(one, self._asked_name) for one in named]
+
+    def _asked_name(self, variable: Variable) -> Variable:
+        return self._asked.get(variable.name, variable)
 
     def _new_variable(self) -> Variable:
         """One that the rule does not have."""
@@ -177,11 +220,40 @@ class DemandedBody:
     def _ask(self, atom: Atom, bound: Iterable[str], *, negated: bool) -> Atom:
         """The atom about the answers to what is demanded of it."""
         terms, pattern = self._known(atom, bound)
+        computed = self._computed(atom, pattern) if not negated and self._computes else {}
+        known = "".join(KNOWN if place in computed else letter for place, letter in enumerate(pattern))
+        if computed and (whole := self._demands.pattern(atom.predicate, known)) == known:
+            terms, pattern = [computed.get(place, term) for place, term in enumerate(terms)], whole
+        else:
+            computed = {}
         answers, demand = self._demands.demand(atom.predicate, pattern, negated=negated)
-        head = Atom(demand, _chosen(terms, pattern))
-        if head not in self._segment:
-            self._demands.add(f"{self._label}_demand", head, self._segment)
+        for types in product(*(types_of(term) for term in computed.values())):
+            given = dict(zip(computed, (term for term, _ in types), strict=True))
+            asked = [given.get(place, term) for place, term in enumerate(terms)]
+            head = Atom(demand, _chosen(asked, pattern))
+            if head not in self._segment:
+                conditions = [condition for _, some in types for condition in some]
+                self._demands.add(f"{self._label}_demand", head, [*self._segment, *conditions])
         return replace(atom, predicate=answers)
+
+    def _computed(self, atom: Atom, pattern: str) -> dict[int, Term]:
+        """Places of an atom whose values are computed of what is known, with how; in a recursion, only where that ends."""
+        is_recursive = self._demands.is_recursive(self._rule, atom)
+        if KNOWN in pattern and not is_recursive:
+            return {}
+        found: dict[int, Term] = {}
+        for place, term in enumerate(atom.arguments):
+            if isinstance(term, Variable) and pattern[place] == FREE and len(found) < _MOST_COMPUTED:
+                for expression in expressions_of(term, self._elements):
+                    named = rewrite_term(expression, self._asked_name)
+                    known = is_bound(named, self._bound)
+                    given = all(variable.name in self._given for variable in variables_of(named))
+                    if known and (given or not is_recursive):
+                        found.setdefault(place, named)
+                    elif known and comes_to_an_end(expression, self._elements):
+                        found.setdefault(place, named)
+                        self._demands.limit_growth()
+        return found
 
     def _ask_alone(self, atom: Atom, later: Sequence[BodyElement]) -> bool:
         """Asks an atom for answers without the demanded values, where nothing of what is known is needed any more."""
@@ -192,7 +264,7 @@ class DemandedBody:
             return False
         wanted = _chosen(terms, pattern)
         match self._segment:
-            case [Atom() as guard] if self._has_lead and guard.arguments == wanted:
+            case [Atom() as guard] if self._has_lead and guard.arguments == wanted and _are_any(wanted):
                 given: str | None = guard.predicate
             case _:
                 given = None
@@ -261,6 +333,11 @@ class DemandedBody:
 def _chosen(terms: Sequence[Term | None], pattern: str) -> tuple[Term, ...]:
     """The terms that a demand with this pattern knows."""
     return tuple(term for term, letter in zip(terms, pattern, strict=True) if letter == KNOWN and term is not None)
+
+
+def _are_any(terms: Sequence[Term]) -> bool:
+    """Whether terms match every demand: no constant, and no variable twice."""
+    return all(isinstance(term, Variable) for term in terms) and len(set(terms)) == len(terms)
 
 
 def _tests(element: BodyElement, by_atoms: set[str]) -> bool:

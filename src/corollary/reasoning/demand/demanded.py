@@ -49,7 +49,8 @@ class Demanded:
     """Rules whose facts of the predicate `answer` are the answers to the query.
 
     `demands` are the predicates that are asked with known arguments, with their patterns (`b` and `e` for known ones, `f` for
-    others); `whole` are those that are derived whole; `outside` is what has to be asked of sources.
+    others); `whole` are those that are derived whole; `outside` is what has to be asked of sources. Where it `limits_growth`,
+    deriving everything would perhaps never end.
     """
 
     graph: RuleGraph
@@ -57,6 +58,7 @@ class Demanded:
     demands: tuple[tuple[str, str], ...]
     whole: frozenset[str]
     outside: tuple[Outside, ...] = ()
+    limits_growth: bool = False
 
     def text(self, prefixes: dict[str, str] | None = None) -> str:
         """The rules as program text, one per line."""
@@ -70,11 +72,14 @@ def demanded(
     taken: Collection[str] = (),
     without: Collection[str] = (),
     outside: Mapping[str, int] | None = None,
+    *,
+    computes: bool = True,
 ) -> Demanded:
     """Rewrites the rules of a program for a query.
 
     `stated` are the predicates that have explicit facts, `taken` other names, `without` optimisations to leave out. `outside`
-    are predicates whose facts come from sources, with their numbers of arguments.
+    are predicates whose facts come from sources, with their numbers of arguments. Unless it `computes`, no expression is
+    evaluated to know what is demanded: then an error stops nothing that is not wrong.
     """
     wanted = [optimised_rule(rule, without) for rule in rules]
     source = _Source(wanted, query, {*stated, *(outside or ())}, taken, without, outside or {})
@@ -82,7 +87,7 @@ def demanded(
     apart = False
     while True:
         try:
-            rewriting = _Rewriting(source, frozenset(whole), apart=apart)
+            rewriting = _Rewriting(source, frozenset(whole), apart=apart, computes=computes)
             rewriting.run()
         except _NeedsAll as need:
             whole |= source.needed_by(need.predicate)
@@ -92,7 +97,7 @@ def demanded(
         if not cyclic:
             demands = dict.fromkeys((predicate, pattern) for predicate, pattern, _ in rewriting.asked.values())
             asked = tuple(rewriting.outside())
-            return Demanded(graph, source.answer, tuple(demands), frozenset(whole), asked)
+            return Demanded(graph, source.answer, tuple(demands), frozenset(whole), asked, rewriting.is_growth_limited)
         for predicate in cyclic if apart else ():
             whole |= source.needed_by(predicate)
         apart = True
@@ -189,7 +194,9 @@ def _stated_rule(names: Names, alias: str, predicate: str, arity: int) -> Rule:
 class _Rewriting:
     """One attempt, with these predicates derived whole."""
 
-    def __init__(self, source: _Source, whole: frozenset[str], *, apart: bool) -> None:
+    def __init__(self, source: _Source, whole: frozenset[str], *, apart: bool, computes: bool) -> None:
+        self.computes = computes
+        self.is_growth_limited = False
         self._source = source
         self._whole = whole
         self._apart = apart
@@ -263,6 +270,9 @@ class _Rewriting:
             self._demand_of[answers] = demand or self._names(f"{answers}_demand")
             self._waiting.append(answers)
         return self._demand_of[answers]
+
+    def limit_growth(self) -> None:
+        self.is_growth_limited = True
 
     def add(self, wanted_name: str, head: Atom, body: Iterable[BodyElement]) -> None:
         self._emit(self.supplement(wanted_name), head, tuple(body))

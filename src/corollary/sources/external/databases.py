@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from decimal import Decimal
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from corollary.sources.external.asked import asked_tables, kind_of
 from corollary.sources.external.source import SourceFailed
 from corollary.sources.options import option_error
 from corollary.sources.postgres import connect, quoted
@@ -58,10 +60,26 @@ class DuckDb:
 
     def rows(self, names: Sequence[str], asked: pa.Table | None) -> pa.Table:
         statement = _select(names, self._source)
-        if asked is not None:
-            known = ", ".join(map(quoted, asked.column_names))
-            statement += f" WHERE ({known}) IN (SELECT ({known}) FROM corollary_asked)"
-        return self._run(statement, asked)
+        nothing = self._run(f"{statement} LIMIT 0")
+        tables = [nothing]
+        kinds = {field.name: kind_of(field.type) for field in nothing.schema}
+        for one in _asked(asked, kinds):
+            where = ""
+            if one is not None:
+                known = ", ".join(map(quoted, one.column_names))
+                own = ", ".join(_as_text(name) if kinds[name] == "text" else quoted(name) for name in one.column_names)
+                where = f" WHERE ({own}) IN (SELECT ({known}) FROM corollary_asked)"
+            tables.append(self._run(statement + where, one))
+        return pa.concat_tables(tables)
+
+
+def _as_text(name: str) -> str:
+    """A column that Arrow knows as text; DuckDB may have other types for it, and compares none of them with texts."""
+    return f"CAST({quoted(name)} AS VARCHAR)"
+
+
+def _asked(asked: pa.Table | None, kinds: Mapping[str, str]) -> list[pa.Table | None]:
+    return [None] if asked is None else asked_tables(asked, kinds)
 
 
 class _Batched:
@@ -73,9 +91,15 @@ class _Batched:
 
     def rows(self, names: Sequence[str], asked: pa.Table | None) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
-        for where, values in self._batches(asked):
-            found += self.fetched(_select(names, self.source, self.quote) + where, values)
+        statement = _select(names, self.source, self.quote)
+        for one in _asked(asked, self.kinds(names) if asked is not None else {}):
+            for where, values in self._batches(one):
+                found += self.fetched(statement + where, values)
         return found
+
+    def kinds(self, names: Sequence[str]) -> dict[str, str]:
+        """What the columns hold, of those where that is known (see `kind_of`)."""
+        raise NotImplementedError
 
     def _batches(self, asked: pa.Table | None) -> Iterator[tuple[str, list[Any]]]:
         """Conditions, with the values for their marks."""
@@ -117,7 +141,12 @@ class Sqlite(_Batched):
         except sqlite3.Error as error:
             raise SourceFailed(str(error)) from error
 
+    def kinds(self, names: Sequence[str]) -> dict[str, str]:
+        return {}  # a column may hold anything
+
     def fetched(self, statement: str, values: list[Any]) -> list[tuple[Any, ...]]:
+        if any(isinstance(value, Decimal) for value in values):
+            return []  # SQLite has none
         try:
             with self._connected() as connection:
                 found: list[tuple[Any, ...]] = connection.execute(statement, values).fetchall()
@@ -154,18 +183,39 @@ class Postgres(_Batched):
         self._user, self._password = user, password
 
     def columns(self) -> list[str]:
-        with connect(self._place, self._user, self._password) as connection:
-            described = connection.execute(f"SELECT * FROM {self.source} LIMIT 0".encode()).description or []
-            return [column.name for column in described]
+        return [column.name for column in self._described("*")]
+
+    def kinds(self, names: Sequence[str]) -> dict[str, str]:
+        described = self._described(", ".join(map(quoted, names)))
+        return {column.name: _POSTGRES[column.type_code] for column in described if column.type_code in _POSTGRES}
+
+    def _described(self, columns: str) -> list[Any]:
+        return self._executed(
+            f"SELECT {columns} FROM {self.source} LIMIT 0", [], lambda cursor: cursor.description or []
+        )
 
     def fetched(self, statement: str, values: list[Any]) -> list[tuple[Any, ...]]:
+        return self._executed(statement, values, lambda cursor: cursor.fetchall())
+
+    def _executed(self, statement: str, values: list[Any], result: Callable[[Any], list[Any]]) -> list[Any]:
         import psycopg
 
         with connect(self._place, self._user, self._password) as connection:
             try:
-                return connection.execute(statement.encode(), values).fetchall()
+                return result(connection.execute(statement.encode(), values))
             except psycopg.Error as error:
                 raise SourceFailed(str(error).strip().partition("\n")[0]) from error
+
+
+_POSTGRES = {
+    **dict.fromkeys((20, 21, 23, 700, 701, 1700), "number"), **dict.fromkeys((18, 19, 25, 1042, 1043), "text"),
+    16: "bool", 1082: "date", 1083: "time", 1266: "time", 1114: "moment", 1184: "moment with a zone",
+}  # fmt: skip
+"""What the types of PostgreSQL hold, by their numbers."""
+_SPARK = {
+    **dict.fromkeys(("byte", "short", "integer", "long", "float", "double", "decimal"), "number"), "string": "text",
+    "boolean": "bool", "date": "date", "timestamp_ntz": "moment",
+}  # fmt: skip
 
 
 class Jdbc:
@@ -187,13 +237,23 @@ class Jdbc:
         statement = _select(names, self._source)
         if asked is None:
             return self._read(statement).toArrow()
+        nothing = self._read(f"{statement} WHERE 1 = 0")
+        types = {field.name: field.dataType.typeName() for field in nothing.schema.fields}
+        kinds = {name: _SPARK[kind] for name, kind in types.items() if kind in _SPARK}
+        tables = [nothing.toArrow()]
+        for one in asked_tables(asked, kinds):
+            tables += self._batches(statement, one)
+        return pa.concat_tables(tables)
+
+    def _batches(self, statement: str, asked: pa.Table | None) -> Iterator[pa.Table]:
+        if asked is None:
+            yield self._read(statement).toArrow()
+            return
         known = ", ".join(map(quoted, asked.column_names))
-        tables = []
         for batch in asked.to_batches(max_chunksize=_BATCH):
             rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
             values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
-            tables.append(self._read(f"{statement} WHERE ({known}) IN ({values})").toArrow())
-        return pa.concat_tables(tables)
+            yield self._read(f"{statement} WHERE ({known}) IN ({values})").toArrow()
 
 
 def _literal(value: Any) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from corollary.sources.external.databases import DuckDb, Jdbc, Postgres, Sqlite, Table
-from corollary.sources.external.source import ExternalSource, SourceFailed
+from corollary.sources.external.source import ExternalSource, SourceFailed, failed
 from corollary.sources.options import option_error
 
 _SQLITE = (".db", ".sqlite", ".sqlite3")
@@ -29,8 +30,18 @@ def opened_source(
         wanted = frozenset(columns[:1] if needs is None else needs)
         return _checked(ExternalSource(predicate, tuple(columns), wanted, _called(source)))
     table = _database(source, options)
-    names = tuple(columns or table.columns())
-    return _checked(ExternalSource(predicate, names, frozenset(needs or ()), lambda asked: table.rows(names, asked)))
+    try:
+        names = tuple(columns or table.columns())
+    except SourceFailed as error:
+        raise failed(predicate, error) from error
+    rows = partial(_facts, table, names)
+    return _checked(ExternalSource(predicate, names, frozenset(needs or ()), rows))
+
+
+def _facts(table: Table, names: Sequence[str], asked: pa.Table | None) -> Any:
+    """The rows of a table without those that have a NULL, which no constant stands for."""
+    found = table.rows(names, asked)
+    return found.drop_null() if isinstance(found, pa.Table) else [row for row in found if None not in row]
 
 
 def _checked(source: ExternalSource) -> ExternalSource:
@@ -42,9 +53,12 @@ def _checked(source: ExternalSource) -> ExternalSource:
 def _called(function: Callable[..., Any]) -> Callable[[pa.Table | None], Any]:
     def rows(asked: pa.Table | None) -> Any:
         try:
-            return function(asked)
+            found = function(asked)
         except Exception as error:  # whatever a user's function raises
             raise SourceFailed(f"{type(error).__name__}: {error}") from error
+        if not isinstance(found, (pa.Table, Iterable)):
+            raise SourceFailed(f"the function gave {'None' if found is None else type(found).__name__} instead of rows")
+        return found
 
     return rows
 

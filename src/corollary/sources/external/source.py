@@ -44,8 +44,11 @@ class ExternalSource:
         try:
             return self.rows(values)
         except SourceFailed as error:
-            message = f"the source of '{self.predicate}': {error}"
-            raise ProgramError([Diagnostic(catalogue.FAILED_SOURCE, message)]) from error
+            raise failed(self.predicate, error) from error
+
+
+def failed(predicate: str, error: SourceFailed) -> ProgramError:
+    return ProgramError([Diagnostic(catalogue.FAILED_SOURCE, f"the source of '{predicate}': {error}")])
 
 
 def unaskable(predicate: str, missing: Sequence[str]) -> ProgramError:

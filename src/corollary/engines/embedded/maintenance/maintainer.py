@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from traceback import clear_frames
 
 from corollary.analysis import RuleGraph
 from corollary.engines.embedded.evaluation import Store
@@ -149,6 +150,8 @@ class Maintainer:
                 self.committing(outcome)
         except BaseException as error:
             self._order, self._node_of, self._readers = before
+            if isinstance(error, MemoryError):  # what is half done holds the memory that undoing needs
+                clear_frames(error.__traceback__)
             self._transaction.roll_back()
             self._strategy.forget()
             if not isinstance(error, DoesNotFit):

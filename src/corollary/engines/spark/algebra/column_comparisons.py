@@ -21,8 +21,8 @@ _Number: TypeAlias = int | float | Decimal
 
 def compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
     """Whether `left operator right` holds, NULL where that has no value."""
-    if _computes_doubles(terms, left, right):
-        return compared_doubles(terms, _SQL.get(operator, operator), left, right)
+    if (found := _of_doubles(terms, operator, left, right)) is not None:
+        return found
     if _is_number(left) and not _is_number(right):
         left, right, operator = right, left, _TURNED[operator]
     if isinstance(right, Constant) and _is_number(right):
@@ -43,8 +43,8 @@ def compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> Colu
 
 def numbers_compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
     """The same of numbers only: anything else has no value."""
-    if _computes_doubles(terms, left, right):
-        return compared_doubles(terms, _SQL.get(operator, operator), left, right)
+    if (found := _of_doubles(terms, operator, left, right)) is not None:
+        return found
     if _is_number(left) and not _is_number(right):
         left, right, operator = right, left, _TURNED[operator]
     if isinstance(right, Constant) and _is_number(right):
@@ -70,9 +70,13 @@ def _kind(terms: ColumnTerms, side: Term) -> Kind | None:
     return terms.of(side).kind
 
 
-def _computes_doubles(terms: ColumnTerms, *sides: Term) -> bool:
-    """Integers are compared with a double itself as integers."""
-    return any(not isinstance(side, Constant) and terms.is_double(side) for side in sides)
+def _of_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm | None:
+    """The comparison of a double; integers are compared with a double that a rule names as integers."""
+    if not isinstance(left, Constant) and terms.is_double(left):
+        return compared_doubles(terms, operator, left, right)
+    if not isinstance(right, Constant) and terms.is_double(right):
+        return compared_doubles(terms, _TURNED[operator], right, left)
+    return None
 
 
 def _is_number(side: Term) -> bool:

@@ -1,6 +1,7 @@
-"""Arithmetic of doubles with integers as column expressions, for comparisons: what is computed is finite for sure.
+"""Doubles as column expressions, for comparisons: those that rules name, those of columns that hold nothing else, and what is
+computed from them. A new double is made by tasks, since the universe has to learn of it.
 
-Only a double that a rule names starts such an expression: doubles in relations are hashed, and their values are in the universe.
+Spark computes with doubles as everybody does. Only its order is another one: there NaN equals itself and is above all numbers.
 """
 
 from __future__ import annotations
@@ -10,20 +11,28 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.algebra.column_term import ColumnTerm, NotAColumnError
+from corollary.engines.spark.algebra.column_term import ColumnTerm, NotAColumnError, text_column
 from corollary.program import Constant, Term
 
 if TYPE_CHECKING:
     from corollary.engines.spark.algebra.column_terms import ColumnTerms
 
-_EXACT = 1 << 53  # up to here every integer is a double
-_FINITE = 10**300
+_WHOLE = 1 << 53  # up to here every integer is a double
+_ANY = 10**300
+"""From here on a result may be infinite, and what is computed with it no number."""
+_NOT_BELOW = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
+_NOT_ABOVE = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}
 
 
 def double_constant(value: float) -> ColumnTerm:
     if not math.isfinite(value):
         raise NotAColumnError
-    return _finite(f"({value!r}D)", math.ceil(abs(value)))
+    return ColumnTerm(Kind.DOUBLE, f"({value!r}D)", most=math.ceil(abs(value)))
+
+
+def double_column(column: str) -> ColumnTerm:
+    """The values of a column of doubles, whose texts are read."""
+    return ColumnTerm(Kind.DOUBLE, f"CAST({text_column(column)} AS DOUBLE)", most=_ANY, texts=frozenset({column}))
 
 
 def negative_double(operand: ColumnTerm) -> ColumnTerm:
@@ -32,46 +41,51 @@ def negative_double(operand: ColumnTerm) -> ColumnTerm:
 
 def calculated_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
     """`left operator right` where one side is a double."""
-    a, b = (_as_double(terms, side) for side in (left, right))
+    a, b = (_nearest(terms, side) for side in (left, right))
     match operator:
         case "+" | "-":
             most = a.most + b.most
         case "*":
             most = a.most * b.most
-        case "/" if isinstance(right, Constant) and float(right.value) != 0.0:  # type: ignore[arg-type]
-            most = math.ceil(a.most / abs(float(right.value)))  # type: ignore[arg-type]
+        case "/" if isinstance(right, Constant) and abs(float(right.value)) > 1e-300:  # type: ignore[arg-type]
+            most = a.most * math.ceil(1 / abs(float(right.value)))  # type: ignore[arg-type]
         case _:
             raise NotAColumnError
-    return _finite(f"({a.sql} {operator} {b.sql})", most).also(a, b)
+    return ColumnTerm(Kind.DOUBLE, f"({a.sql} {operator} {b.sql})", most=most).also(a, b)
 
 
 def compared_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
-    """Whether `left operator right` holds, an operator of SQL, where one side is a double."""
-    sides = [_as_double(terms, side) for side in (left, right)]
-    if any(not _is_same(terms, side) for side in (left, right)):
+    """Whether `left operator right` holds where the left side is a double and no constant."""
+    a, b = terms.double(left), _nearest(terms, right)
+    if isinstance(right, Constant):
+        operator = _with_nearest(operator, Decimal(right.value), Decimal(float(right.value)))  # type: ignore[arg-type]
+    elif not terms.is_double(right) and terms.number(right, strict=True).most > _WHOLE:
         raise NotAColumnError
-    a, b = sides
-    return ColumnTerm(Kind.BOOLEAN, f"({a.sql} {operator} {b.sql})").also(a, b)
+    unsure = [side.sql for side in (a, b) if side.most >= _ANY]
+    if operator == "!=":
+        tests = [f"{a.sql} <> {b.sql}", *(f"isnan({sql})" for sql in unsure)]
+        return ColumnTerm(Kind.BOOLEAN, f"({' OR '.join(tests)})").also(a, b)
+    tests = [f"{a.sql} {operator} {b.sql}", *(f"NOT isnan({sql})" for sql in unsure)]
+    return ColumnTerm(Kind.BOOLEAN, f"({' AND '.join(tests)})").also(a, b)
 
 
-def _finite(sql: str, most: int) -> ColumnTerm:
-    if most >= _FINITE:
+def _with_nearest(operator: str, number: Decimal, nearest: Decimal) -> str:
+    """How a double compares with the double nearest to a number where it compares so with the number itself."""
+    if nearest == number:
+        return operator
+    if operator in ("=", "!="):
         raise NotAColumnError
-    return ColumnTerm(Kind.DOUBLE, sql, most=most)
+    return _NOT_BELOW[operator] if nearest < number else _NOT_ABOVE[operator]
 
 
-def _as_double(terms: ColumnTerms, side: Term) -> ColumnTerm:
+def _nearest(terms: ColumnTerms, side: Term) -> ColumnTerm:
     """The double nearest to a number, which is what arithmetic takes."""
-    if isinstance(side, Constant) and type(side.value) is Decimal:
-        return double_constant(float(side.value))
+    if isinstance(side, Constant) and type(side.value) in (int, Decimal):
+        try:
+            return double_constant(float(side.value))  # type: ignore[arg-type]
+        except OverflowError:
+            raise NotAColumnError from None
     if terms.is_double(side):
-        return terms.of(side)
+        return terms.double(side)
     number = terms.number(side, strict=True)
     return ColumnTerm(Kind.DOUBLE, f"CAST({number.sql} AS DOUBLE)", most=number.most).also(number)
-
-
-def _is_same(terms: ColumnTerms, side: Term) -> bool:
-    """Whether a side is equal to its nearest double in every row."""
-    if isinstance(side, Constant):
-        return Decimal(float(side.value)) == Decimal(side.value)  # type: ignore[arg-type]
-    return terms.is_double(side) or terms.number(side, strict=True).most <= _EXACT

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from corollary.engines.spark.algebra.column_steps import Step
-from corollary.engines.spark.algebra.column_term import Condition
-from corollary.engines.spark.algebra.column_terms import text_column
-from corollary.engines.spark.algebra.profiles import STRINGS, is_in_sql
+from corollary.engines.spark.algebra.column_term import Condition, text_column
+from corollary.engines.spark.algebra.profiles import DOUBLES, STRINGS, is_in_sql
 from corollary.engines.spark.terms.text_terms import terms_of_texts
 
 if TYPE_CHECKING:
@@ -144,9 +143,9 @@ def _run(df: DataFrame, steps: Sequence[Step], universe: KnownTexts) -> Stage:
 
 
 def _texts(universe: KnownTexts, column: str) -> DataFrame:
-    """The strings of the universe under the name of a column, and their texts."""
-    strings = universe.forms().where(is_in_sql("id", STRINGS))
-    return strings.selectExpr(f"id AS {column}", f"canonical AS {text_column(column)}")
+    """The strings and doubles of the universe under the name of a column, and their texts."""
+    found = universe.forms().where(is_in_sql("id", STRINGS | DOUBLES))
+    return found.selectExpr(f"id AS {column}", f"canonical AS {text_column(column)}")
 
 
 def _where_text(df: DataFrame, column: str, step: Step, universe: KnownTexts) -> DataFrame:

@@ -38,3 +38,8 @@ class ColumnTerm:
             always=self.always and all(other.always for other in others),
             texts=self.texts.union(*(other.texts for other in others)),
         )
+
+
+def text_column(column: str) -> str:
+    """Where the texts of a column's strings stand, and those of its doubles."""
+    return f"{column}_text"

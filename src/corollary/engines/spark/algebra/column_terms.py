@@ -13,8 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.algebra.column_doubles import calculated_doubles, double_constant, negative_double
-from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
+from corollary.engines.spark.algebra.column_doubles import (
+    calculated_doubles,
+    double_column,
+    double_constant,
+    negative_double,
+)
+from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError, text_column
 from corollary.engines.spark.algebra.profiles import (
     BOOLEANS,
     DOUBLES,
@@ -66,11 +71,6 @@ def nothing(kind: Kind) -> ColumnTerm:
     return ColumnTerm(kind, _NOTHING[kind], always=False)
 
 
-def text_column(column: str) -> str:
-    """Where the texts of a column's strings stand."""
-    return f"{column}_text"
-
-
 class ColumnTerms:
     """`variables` has what is known of each; texts of others than strings are not asked for."""
 
@@ -83,7 +83,7 @@ class ColumnTerms:
             case Constant():
                 return _constant(term)
             case Minus() if self.is_double(term.operand):
-                return negative_double(self.of(term.operand))
+                return negative_double(self.double(term.operand))
             case Minus():
                 operand = self.number(term.operand)
                 if operand.most >= _LONG:
@@ -129,8 +129,15 @@ class ColumnTerms:
         )
 
     def is_double(self, term: Term) -> bool:
-        """Of variables nobody knows it: the values of their doubles are in the universe."""
-        return not isinstance(term, Variable) and self.of(term).kind == Kind.DOUBLE
+        """Whether a term has doubles only; a column of other numbers, too, is left to tasks."""
+        if isinstance(term, Variable):
+            classes = self.variables[term.name].classes
+            return bool(classes) and not classes & ~DOUBLES
+        return self.of(term).kind == Kind.DOUBLE
+
+    def double(self, term: Term) -> ColumnTerm:
+        """A term that has doubles only."""
+        return double_column(self.variables[term.name].column) if isinstance(term, Variable) else self.of(term)
 
     def boolean(self, term: Term) -> ColumnTerm:
         if not isinstance(term, Variable):
@@ -152,8 +159,10 @@ class ColumnTerms:
             return nothing(Kind.STRING)
         if known.text is not None:
             return ColumnTerm(Kind.STRING, known.text, texts=known.of)
-        always = not known.classes & ~STRINGS
-        return ColumnTerm(Kind.STRING, text_column(known.column), always=always, texts=frozenset({known.column}))
+        text, is_text = text_column(known.column), not known.classes & ~STRINGS
+        if known.classes & DOUBLES:
+            text = f"IF({is_in_sql(known.column, STRINGS)}, {text}, NULL)"
+        return ColumnTerm(Kind.STRING, text, always=is_text, texts=frozenset({known.column}))
 
     def _of_kind(self, term: Term, kind: Kind) -> ColumnTerm:
         """An expression where it is of this kind; what is of another kind has no value."""

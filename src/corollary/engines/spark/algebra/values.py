@@ -8,7 +8,7 @@ Every batch has a universe of its own, so that the memory of a task doesn't grow
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, catalogue
+from corollary.diagnostics import ProgramError, catalogue
 from corollary.engines.embedded.aggregation import aggregate_rows
 from corollary.engines.embedded.expressions import compute_column, first_error, holds_column
 from corollary.engines.embedded.ordering import FIRST_MOMENT, NUMBER, Ordering
@@ -24,11 +24,12 @@ from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
 from corollary.engines.spark.algebra.column_steps import NO_VALUE_ID
 from corollary.engines.spark.algebra.integer_operations import run_on_integers
+from corollary.engines.spark.task_failures import failure_of, told
 from corollary.engines.spark.terms.ids import CollisionTable, Ids
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.language import print_term
-from corollary.planning import Compare, Compute
-from corollary.program import AggregateOperation, Constant, Part, Term, Variable
+from corollary.planning import Compare, Compute, NormalRule
+from corollary.program import AggregateOperation, Constant, Part, Term, Variable, subterms
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -93,8 +94,7 @@ class ValueStage:
                 try:
                     yield self._of_integers(batch) or self._run(batch)
                 except ProgramError as error:
-                    first = error.diagnostics[0]
-                    raise ValueError(f"{_FAILED}{first.kind.code}: {first.message}{_FAILED}") from error
+                    raise ValueError(_failed(*told(error))) from error
 
     def _of_integers(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
         """The result where every input and every result is an integer inside its id, so that no universe is needed."""
@@ -166,25 +166,28 @@ def _stop_on_errors(
     else:
         terms = () if operation.is_simple else (operation.left, operation.right)
     for term in terms:
-        if isinstance(term, Part):
+        if any(isinstance(part, Part) for part in subterms(term)):
             continue  # a constant of another form is no mistake
         error = first_error(term, codes, count, universe)
         if error is not None:
             code = catalogue.FAILED_EXPRESSION.code
-            raise ValueError(f"{_FAILED}{code}: in rule {rule}: {print_term(term)} has no value: {error}{_FAILED}")
+            raise ValueError(_failed(code, f"in rule {rule}: {print_term(term)} has no value: {error}", None))
+
+
+def _failed(code: str, message: str, hint: str | None) -> str:
+    return f"{_FAILED}{code}{_FAILED}{message}{_FAILED}{hint or ''}{_FAILED}"
 
 
 @contextmanager
-def failures_explained() -> Iterator[None]:
+def failures_explained(rules: Iterable[NormalRule]) -> Iterator[None]:
     """An expression without a value stops a task, where it is to stop the run, and Spark tells about it in its own way."""
     try:
         yield
     except Exception as error:
         parts = str(error).split(_FAILED)
-        if len(parts) < 3:
+        if len(parts) < 5:
             raise
-        code, _, message = parts[1].partition(": ")
-        raise ProgramError([Diagnostic(CATALOGUE[code], message)]) from error
+        raise failure_of(parts[1], parts[2], parts[3] or None, rules) from error
 
 
 def _orders(operation: Compute | Compare) -> bool:

@@ -19,9 +19,10 @@ from corollary.engines.spark.ingest.rejected import SCHEMA
 from corollary.engines.spark.ingest.report import LoadReport
 from corollary.engines.spark.ingest.rows import RowKind, error_of
 from corollary.engines.spark.ingest.sources import Source, source_at, table_source
-from corollary.engines.spark.relations import Frame, union
+from corollary.engines.spark.relations import Frame, LocalFrame, union
 from corollary.engines.spark.terms.universe import settled
 from corollary.program import Facts, InputDeclaration
+from corollary.program.arities import full_names, name_of_rows, size_of
 from corollary.sources.formats import Format
 from corollary.sources.named_files import files_of_directory, place_of_input
 from corollary.sources.options import ReadOptions
@@ -60,12 +61,20 @@ class Ingest:
     """
 
     def __init__(
-        self, context: Context, store: FrameStore, *, base: Path, strict: bool, small_file: int = SMALL_FILE
+        self,
+        context: Context,
+        store: FrameStore,
+        *,
+        base: Path,
+        strict: bool,
+        mixed: bool = False,
+        small_file: int = SMALL_FILE,
     ) -> None:
         self._context = context
         self._store = store
         self._base = base
         self._strict = strict
+        self._mixed = mixed
         self._small_file = small_file
         self.arities: dict[str, int] = {}
         self.defined: set[str] = set()
@@ -92,7 +101,7 @@ class Ingest:
         """Rows of Python values, an Arrow table, a pandas frame, or a data frame of Spark."""
         if type(facts).__module__.partition(".")[0] == "pyspark":
             return self.load_table(predicate, facts)
-        return self._load([(predicate, python_facts(self._context, predicate, facts, self.arities.get(predicate)))])
+        return self._load([(predicate, python_facts(self._context, predicate, facts, self._width(predicate)))])
 
     def encoded(self, facts: Sequence[tuple[str, Any]]) -> list[tuple[str, Frame]]:
         """Facts as `insert` takes them, by predicate, as frames of ids that are not stored."""
@@ -102,12 +111,12 @@ class Ingest:
         loads, widths = settled(lambda: self._read(sources)), dict(self.arities)
         for load in loads:
             self._check_width(load, widths)
-        return [(name, load.output.facts()) for (name, _), load in zip(facts, loads, strict=True)]
+        return [(load.predicate or "", load.output.facts()) for load in loads]
 
     def _python_source(self, predicate: str, facts: Any) -> Source:
         if type(facts).__module__.partition(".")[0] == "pyspark":
             return table_source(self._context, facts, None)
-        return python_facts(self._context, predicate, facts, self.arities.get(predicate))
+        return python_facts(self._context, predicate, facts, self._width(predicate))
 
     def insert_written(self, facts: Facts) -> int:
         """Facts of a program's text."""
@@ -130,7 +139,7 @@ class Ingest:
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
         """The facts of all data files of a directory, whose names are those of the predicates."""
-        files = files_of_directory(directory, full_name, self.arities, header=header)
+        files = files_of_directory(directory, full_name, self.arities, header=header, mixed=self._mixed)
         return self._load([(predicate, self._source(predicate, path, options)) for predicate, path, options in files])
 
     def load_declared(self, declaration: InputDeclaration) -> None:
@@ -161,7 +170,7 @@ class Ingest:
         return declaration.predicate, self._source(declaration.predicate, path, options)
 
     def _source(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> Source:
-        return source_at(self._context, path, options, self.arities.get(predicate), self._small_file)
+        return source_at(self._context, path, options, self._width(predicate), self._small_file)
 
     # -- stages ------------------------------------------------------------------------------------------------------
 
@@ -183,7 +192,7 @@ class Ingest:
                 load.output.discard()
             raise
         for predicate, frame in added:
-            self.defined.add(predicate)
+            self.defined.update([predicate] if frame.rows or not self._mixed else full_names(predicate, self.arities))
             if frame.rows:
                 self.arities.setdefault(predicate, frame.arity)
                 self._store.add_explicit(predicate, frame)
@@ -201,6 +210,8 @@ class Ingest:
                 output = source.run(self._context.universe.collisions)
                 loads.append(_Load(predicate, source, output, time.monotonic() - started))
                 self._check_output(loads[-1])
+                if predicate is not None and output.counts[RowKind.FACT]:
+                    loads[-1].predicate = self._named(predicate, output.width)
             started = time.monotonic()
             terms = terms_of(self._context, (load.output for load in loads))
             if terms is not None:
@@ -258,10 +269,19 @@ class Ingest:
             return {load.predicate: load.output.facts()}
         from corollary.engines.spark.ingest.vertical import frames_of_triples
 
-        frames = frames_of_triples(self._context, load.output, self.arities, load.source.name)
+        found = frames_of_triples(self._context, load.output, self.arities, load.source.name)
+        frames = {self._named(predicate, frame.arity): frame for predicate, frame in found.items()}
         for predicate, frame in frames.items():
             check_width(predicate, frame.arity, self.arities.get(predicate, frame.arity), load.source)
         return frames
+
+    def _named(self, predicate: str, width: int) -> str:
+        """The predicate of facts with so many arguments: where names have several numbers of them, these choose one."""
+        return name_of_rows(predicate, width, self.arities) if self._mixed else predicate
+
+    def _width(self, predicate: str) -> int | None:
+        known = self.arities.get(predicate)
+        return size_of(predicate) if known is None and self._mixed else known
 
     def _new(self, predicate: str, frame: Frame, pending: list[Frame], *, is_stored: bool) -> Frame:
         """The facts that are neither explicit nor pending. `is_stored`: the frame reads from the workspace as it is."""
@@ -269,7 +289,12 @@ class Ingest:
         known = [*([explicit] if explicit is not None and explicit.rows != 0 else []), *pending]
         if known:
             frame = Frame(frame.df.join(union(known).df, frame.columns, "left_anti"), frame.arity)
-        if known or not (is_stored or (frame.rows is not None and frame.rows <= _KEPT_BY_DRIVER)):
+        if (is_stored and not known) or (frame.rows is not None and frame.rows <= _KEPT_BY_DRIVER):
+            return frame.counted()
+        if isinstance(frame, LocalFrame):
+            df, path = self._context.workspace.keep(frame.table, predicate)
+            frame = Frame(df, frame.arity, frame.rows, lies_in=(path,))
+        else:
             frame = self._context.workspace.table(frame.df, predicate, frame.arity)
         return frame.counted()
 

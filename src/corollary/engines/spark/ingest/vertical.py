@@ -12,7 +12,7 @@ from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.relations import Frame, id_schema
 from corollary.engines.spark.terms.ids import id_of
 from corollary.program import Iri
-from corollary.sources.vertical import TYPE
+from corollary.sources.vertical import TYPE, has_type_pairs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,7 +64,7 @@ def frames_of_triples(context: Context, output: Output, arities: Mapping[str, in
     for number, group in enumerate(groups):
         if group.predicate == TYPE:
             pairs = triples.where(is_type)
-            if arities.get(TYPE) != 2 and classes:
+            if not has_type_pairs(arities) and classes:
                 named = context.spark.createDataFrame([(key,) for key in classes], "c2 long")
                 pairs = pairs.join(F.broadcast(named), "c2", "left_anti")
             parts = F.lit(1 + group.rows // _ROWS_PER_FILE)
@@ -115,7 +115,7 @@ def _groups(
             groups.append(_Group(name, 2, False, row["k"], row["count"]))
         elif is_named and name is not None:
             groups.append(_Group(name, 1, True, row["k"], row["count"]))
-        if row["t"] and (not is_named or arities.get(TYPE) == 2):
+        if row["t"] and (not is_named or has_type_pairs(arities)):
             pairs += row["count"]
     if pairs:
         groups.append(_Group(TYPE, 2, False, _type_id(context), pairs))

@@ -73,7 +73,7 @@ class DeltaRules(Evaluation):
 
     def derive(self, wanted: Sequence[Wanted]) -> dict[tuple[str, str], ChangeRows]:
         """How often each head is derived, by key; keys without a row are missing."""
-        with failures_explained():
+        with failures_explained([one.rule for one in wanted]):
             try:
                 return settled(lambda: self._derive(wanted))
             except Exception as error:

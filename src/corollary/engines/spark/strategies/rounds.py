@@ -41,7 +41,7 @@ class Rounds:
         self, job: NodeJob, store: FrameStore, context: Context, state: Mapping[str, Frame] | None = None
     ) -> NodeOutcome:
         """The new facts of a hyper-node; `state` are those that another strategy derived before it gave up."""
-        with failures_explained():
+        with failures_explained(job.rules):
             if not job.recursive:
                 return _Once(job, store, context, state or {}).run()
             with settings_for_rounds(context.spark, context.partitions):

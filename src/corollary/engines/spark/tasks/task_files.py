@@ -14,6 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from corollary.engines.spark.task_failures import Told
+
 MANIFEST = pa.schema([("manifest", pa.string())])
 MANIFEST_SCHEMA = "manifest string"
 ROW_GROUP = 1 << 20
@@ -55,8 +57,8 @@ class Manifest:
     files: list[WrittenFile] = field(default_factory=list)
     nodes: list[NodeRecord] = field(default_factory=list)
     terms: str | None = None
-    failure: tuple[str, str] | None = None
-    """A mistake of the user's: the rule and the message."""
+    failure: Told | None = None
+    """A mistake of the user's."""
 
     def batch(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array([json.dumps(asdict(self))])], schema=MANIFEST)
@@ -69,7 +71,7 @@ class Manifest:
             [WrittenFile(**one) for one in told["files"]],
             [NodeRecord(**one) for one in told["nodes"]],
             told["terms"],
-            (failure[0], failure[1]) if failure else None,
+            (failure[0], failure[1], failure[2]) if failure else None,
         )
 
 

@@ -21,6 +21,7 @@ from corollary.engines.embedded.evaluation import Evaluation, Report, Store
 from corollary.engines.embedded.relation import Codes, Counts, Relation
 from corollary.engines.embedded.runner import Work
 from corollary.engines.spark.relations import COUNT, column_names
+from corollary.engines.spark.task_failures import told
 from corollary.engines.spark.tasks.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
 from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
@@ -141,8 +142,7 @@ class _Run:
             try:
                 self._evaluate(evaluation, work, node, record)
             except ProgramError as error:
-                first = error.diagnostics[0]
-                self.manifest.failure = (first.kind.code, first.message)
+                self.manifest.failure = told(error)
                 return
             if record.unfinished:
                 break

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError
 from corollary.engines.spark.relations import COUNT, Frame, id_schema
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.task_failures import failure_of
 from corollary.engines.spark.tasks.task_files import MANIFEST_SCHEMA, Manifest, NodeRecord, WrittenFile
 from corollary.engines.spark.terms.task_universe import TERM_SCHEMA
 
@@ -64,8 +64,7 @@ def outcomes_of(manifests: Sequence[Manifest], jobs: Sequence[NodeJob], spark: S
     """What became of each hyper-node; those that no task came to are missing. New constants are with the last one."""
     for manifest in manifests:
         if manifest.failure is not None:
-            code, message = manifest.failure
-            raise ProgramError([Diagnostic(CATALOGUE[code], message)])
+            raise failure_of(*manifest.failure, (rule for job in jobs for rule in job.rules))
     files = [file for manifest in manifests for file in manifest.files]
     records = [record for manifest in manifests for record in manifest.nodes]
     outcomes = []

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.terms.forms import codes_of_forms
 from corollary.engines.spark.terms.held_terms import HeldTerms
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
@@ -119,7 +118,6 @@ class SparkUniverse:
 
         A row may come any number of times.
         """
-        has_own_ids = False
         if isinstance(terms, pa.Table):
             if not terms.num_rows:
                 return 0
@@ -129,13 +127,14 @@ class SparkUniverse:
                 return added
             if self._knows_all(terms):
                 return 0
-            has_own_ids = pc.count_distinct(terms["id"]).as_py() == terms.num_rows
-            terms = rows_of_table(self._spark, terms)
-        terms = terms.select(*TERM_FIELDS.names)
-        found, rows = self._workspace.write(terms if has_own_ids else terms.distinct(), "universe")
+            if not self._segments and pc.count_distinct(terms["id"]).as_py() == terms.num_rows:
+                self._add(self._workspace.keep(terms, "universe")[0], terms.num_rows)
+                return int(terms.num_rows)
+            terms = self._workspace.keep(terms, "encoded")[0]
+        found, rows = self._workspace.write(terms.select(*TERM_FIELDS.names).distinct(), "universe")
         if not rows:
             return 0
-        within, known, different = (0, 0, 0) if has_own_ids and not self._segments else self._crowded(found, rows)
+        within, known, different = self._crowded(found, rows)
         if within:
             self._collide(found, found.groupBy("id").count().where("count > 1").select("id"))
         if different:

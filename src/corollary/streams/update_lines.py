@@ -1,0 +1,177 @@
+"""The updates of a file: lines of JSON, or lines of text with a blank one behind each update.
+
+Each line says by itself which of the two it is, so that a bad one takes nothing with it but its own update.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from corollary.language import parse
+from corollary.streams.updates import Arrived, malformed, of_json
+from corollary.transactions import Change
+
+OPEN = "is_open"
+"""Says of a position in a file that the update before it ended with the file, and not with a blank line."""
+
+_TEXT = re.compile(r"\s*(add|delete)\(")
+_WHOLE_TEXT = re.compile(r"\s*(add|delete)\((.*)\)\s*\.\s*$")
+_COMMENT = ("%", "//")
+_BYTE_ORDER_MARK = "\ufeff"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Kind(Enum):
+    BLANK = auto()
+    COMMENT = auto()
+    JSON = auto()
+    TEXT = auto()
+    OTHER = auto()
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    text: str
+    position: Any
+
+    @property
+    def kind(self) -> _Kind:
+        text = self.text.strip()
+        if not text:
+            return _Kind.BLANK
+        if text.startswith("{"):
+            return _Kind.JSON
+        if text.startswith(_COMMENT):
+            return _Kind.COMMENT
+        return _Kind.TEXT if _TEXT.match(text) else _Kind.OTHER
+
+
+def read_updates(
+    lines: Iterable[str], name: str, prefixes: Mapping[str, str] | None = None, first: int = 1
+) -> Iterator[Arrived]:
+    """The updates of a file, each of them when it is complete.
+
+    `first` is the number of the first line. Lines that know their position give it to the updates that end there.
+    """
+    reader = _Reader(name, prefixes or {})
+    for number, text in enumerate(lines, first):
+        text = text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text
+        yield from reader.read(_Line(number, text, getattr(lines, "position", None)))
+    yield from reader.end()
+
+
+class _Reader:
+    """What was read of an update that is not complete, and in which form the last one was."""
+
+    def __init__(self, name: str, prefixes: Mapping[str, str]) -> None:
+        self._name = name
+        self._prefixes = prefixes
+        self._block: list[_Line] = []
+        self._form: _Kind | None = None
+        self._has_comment = False
+
+    def read(self, line: _Line) -> Iterator[Arrived]:
+        kind = line.kind
+        if kind is _Kind.BLANK:
+            if self._block:
+                yield from self._complete(line.position)
+            elif self._form is _Kind.TEXT and not self._has_comment:
+                yield Arrived(self._place(line), Change(), position=line.position)
+            self._has_comment = False
+        elif kind is _Kind.COMMENT:
+            self._has_comment = True
+        elif kind is _Kind.JSON:
+            yield from self._complete()
+            self._form = kind
+            yield self._json(line)
+        elif kind is _Kind.TEXT:
+            self._form = kind
+            self._block.append(line)
+        elif self._form is _Kind.JSON and not self._block:
+            yield self._neither(line)
+        else:  # a mistake in an update of several lines spoils all of it, so these have to be seen first
+            self._block.append(line)
+
+    def end(self) -> Iterator[Arrived]:
+        """The last update is complete with the file."""
+        position = self._block[-1].position if self._block else None
+        yield from self._complete({**position, OPEN: True} if isinstance(position, dict) else position)
+
+    def _complete(self, position: Any = None) -> Iterator[Arrived]:
+        block, self._block = self._block, []
+        if not any(line.kind is _Kind.TEXT for line in block):
+            yield from map(self._neither, block)
+            return
+        update = self._of_text(block)
+        update.position = position if position is not None else block[-1].position
+        yield update
+
+    # -- one update --------------------------------------------------------------------------------------------------
+
+    def _place(self, line: _Line) -> str:
+        return f"{self._name}:{line.number}"
+
+    def _json(self, line: _Line) -> Arrived:
+        update = self._unreadable([line]) or of_json(line.text, self._place(line))
+        update.position = line.position
+        return update
+
+    def _neither(self, line: _Line) -> Arrived:
+        message = "a line of updates is an object of JSON, or add(F). or delete(F)."
+        update = self._unreadable([line]) or malformed(self._place(line), message, line.text)
+        update.position = line.position
+        return update
+
+    def _unreadable(self, block: list[_Line]) -> Arrived | None:
+        """What is not UTF-8; its bytes are those characters that no other text has."""
+        for line in block:
+            if not line.text.isascii():
+                try:
+                    line.text.encode("utf-8")
+                except UnicodeEncodeError as error:
+                    message = f"this is not UTF-8 (character {error.start + 1} of the line)"
+                    text = _SURROGATE.sub(_escaped, "".join(one.text for one in block))
+                    return malformed(self._place(line), message, text)
+        return None
+
+    def _of_text(self, block: list[_Line]) -> Arrived:
+        unreadable = self._unreadable(block)
+        if unreadable is not None:
+            return unreadable
+        text = "".join(line.text for line in block)
+        facts: dict[str, list[str]] = {"add": [], "delete": []}
+        for line in block:
+            matched = _WHOLE_TEXT.match(line.text)
+            if matched is None:
+                return malformed(self._place(line), "a line of an update is add(F). or delete(F).", text)
+            facts[matched[1]].append(matched[2])
+        try:
+            insert, delete = (_facts(facts[kind], self._prefixes) for kind in ("add", "delete"))
+        except ValueError as error:
+            return malformed(self._place(block[0]), str(error), text)
+        return Arrived(self._place(block[0]), Change(insert, delete), None, text)
+
+
+def _escaped(surrogate: re.Match[str]) -> str:
+    """A byte as `surrogateescape` has decoded it, in a way that can be printed."""
+    code = ord(surrogate[0])
+    return f"\\x{code & 0xFF:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def _facts(texts: list[str], prefixes: Mapping[str, str]) -> dict[str, list[Any]]:
+    if not texts:
+        return {}
+    parsed = parse("".join(f"{text}.\n" for text in texts), prefixes=dict(prefixes))
+    if parsed.errors:
+        raise ValueError(f"this is no fact: {parsed.errors[0].message}")
+    found: dict[str, list[Any]] = {}
+    for stated in parsed.program.facts:
+        found.setdefault(stated.predicate, []).extend(stated.rows)
+    if sum(map(len, found.values())) != len(texts):
+        raise ValueError("each line of an update has one fact, without variables")
+    return found
