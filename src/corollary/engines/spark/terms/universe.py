@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corollary.engines.embedded.universe import Universe
+from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.terms.forms import codes_of_forms
 from corollary.engines.spark.terms.held_terms import HeldTerms
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
@@ -130,7 +131,7 @@ class SparkUniverse:
             if not self._segments and pc.count_distinct(terms["id"]).as_py() == terms.num_rows:
                 self._add(self._workspace.keep(terms, "universe")[0], terms.num_rows)
                 return int(terms.num_rows)
-            terms = self._workspace.keep(terms, "encoded")[0]
+            terms = rows_of_table(self._spark, terms)
         found, rows = self._workspace.write(terms.select(*TERM_FIELDS.names).distinct(), "universe")
         if not rows:
             return 0
