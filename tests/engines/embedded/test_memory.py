@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 _PROGRAM = """
-import resource
+import resource, sys
 from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
 
@@ -17,7 +19,7 @@ changed = KnowledgeBase(rules + "m(3).")
 assert changed.count("n") == 0
 with open("/proc/self/statm") as statm:
     used = int(statm.read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (used + (int(sys.argv[1]) << 20),) * 2)
 for run in (lambda: unfinished.count("n"), lambda: changed.insert("n", [(1,)])):
     try:
         run()
@@ -27,8 +29,11 @@ print(changed.count("n"), list(changed.facts("r")))
 """
 
 
-def test_memory_that_is_used_up_is_a_limit_that_was_reached() -> None:
-    found = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=120, check=True)
+@pytest.mark.parametrize("megabytes", [60, 130, 400])
+def test_memory_that_is_used_up_is_a_limit_that_was_reached(megabytes: int) -> None:
+    """What runs out of memory depends on how much there is."""
+    command = [sys.executable, "-c", _PROGRAM, str(megabytes)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert found.stdout.count("error[E302]: there is not enough memory for what the rules derive") == 2, found.stderr
     assert "'facts', 'rounds', 'seconds' and 'depth'" in found.stdout
     assert found.stdout.splitlines()[-1] == "0 [(4,)]"

@@ -7,6 +7,7 @@ Giving up a transaction puts flags and counts back; committing it makes the vers
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ _STATE = GONE | UNBORN
 
 _NOBODY = np.empty(0, np.int64)
 _COMPACT_FROM = 1000
+_PIECE = 1 << 16
 
 
 class MaintainedRelation:
@@ -80,12 +82,14 @@ class MaintainedRelation:
     def place(self, facts: Codes) -> Numbers:
         """The numbers of distinct facts; those that were never there get one and stay hidden until somebody supports them."""
         before = self.relation.size
+        if self.arity:
+            self.relation.reserve(len(facts))
+        if len(self.flags) < len(self.relation.rows):  # before there are rows without flags: memory may be used up
+            grown = np.zeros(len(self.relation.rows), np.uint8)
+            grown[: len(self.flags)] = self.flags
+            self.flags = grown
         numbers = self.relation.place(facts)
         if self.relation.size > before:
-            if len(self.flags) < len(self.relation.rows):
-                grown = np.zeros(len(self.relation.rows), np.uint8)
-                grown[: len(self.flags)] = self.flags
-                self.flags = grown
             self.flags[before : self.relation.size] = GONE | UNBORN
             self.hidden += self.relation.size - before
         return numbers
@@ -185,7 +189,7 @@ class MaintainedRelation:
         return found
 
     def clear_marks(self) -> None:
-        for numbers in self._marked:
+        for numbers in _pieces(self._marked):
             self.flags[numbers] &= _STATE
         self._marked.clear()
 
@@ -247,13 +251,15 @@ class MaintainedRelation:
             self.compact()
 
     def roll_back(self) -> None:
+        """Piece by piece, since this has to work where memory is used up; a row may be in several of them."""
         self.clear_marks()
         for owner, numbers, counts in reversed(self._counts_before):
             self.relation.support_of(owner)[numbers] = counts
-        touched = self.touched()
-        before = self.flags[touched] & GONE
-        self.flags[touched] = np.where(self.flags[touched] & UNBORN, GONE | UNBORN, 0)
-        self.hidden += int(((self.flags[touched] & GONE) != 0).sum()) - int((before != 0).sum())
+        for numbers in _pieces(self._touched):
+            flags = self.flags[numbers]
+            before = np.where(flags & UNBORN, np.uint8(GONE | UNBORN), np.uint8(0))
+            self.flags[numbers] = before
+            self.hidden += int(np.count_nonzero(before & GONE)) - int(np.count_nonzero(flags & GONE))
         self._forget()
 
     def _forget(self) -> None:
@@ -272,6 +278,13 @@ class MaintainedRelation:
             self.relation.size = self.visible_count
         self.hidden = 0
         self.compactions += 1
+
+
+def _pieces(parts: list[Numbers]) -> Iterator[Numbers]:
+    """The same rows, few at a time."""
+    for part in parts:
+        for start in range(0, len(part), _PIECE):
+            yield part[start : start + _PIECE]
 
 
 def _union(parts: list[Numbers]) -> Numbers:
