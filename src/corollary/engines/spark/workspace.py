@@ -97,12 +97,12 @@ class Workspace:
         return self._write_to(self.place(name), df)
 
     def keep(self, table: pa.Table, name: str) -> tuple[DataFrame, str]:
-        """Rows that the driver has, and the path where they are from now on. In a directory of the file system the driver writes
-        them itself, which is much faster than to hand each of them to Java.
+        """Rows that the driver has, and the path where they are from now on. On one machine the driver writes them itself, which
+        is much faster than to hand each of them to Java; on a cluster the executors do, so that it shows whether all share it.
         """
         path = self.place(name)
         directory = _local(path)
-        if directory is None:
+        if directory is None or self._checked is not None:
             return self._write_to(path, rows_of_table(self._spark, table))[0], path
         try:
             directory.mkdir()
