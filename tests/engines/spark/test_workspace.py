@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlparse
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
 from corollary.engines.spark.relations import FrameStore, empty_frame, frame_of_ids, union
 from corollary.engines.spark.workspace import Workspace, choose_directory
@@ -53,6 +56,30 @@ def test_tables_are_counted_and_read_from_their_files(spark: SparkSession, tmp_p
         assert (empty.rows, empty.df.count(), empty.df.columns) == (0, 0, ["c0", "c1", "c2"])
         filtered = workspace.table(frame.df.where("c0 < 0"), "filtered")
         assert (filtered.rows, filtered.df.count()) == (0, 0)
+
+
+def test_large_tables_of_the_driver_become_few_files(spark: SparkSession, tmp_path: Path) -> None:
+    rows = 600_000
+    table = pa.table({"c0": pa.array(range(rows), pa.int64()), "c1": pa.array(["a", "b"] * (rows // 2), pa.string())})
+    with Workspace(spark, str(tmp_path)) as workspace:
+        kept, path = workspace.keep(table, "numbers")
+        assert len(list(folder(path).iterdir())) == 2
+        assert kept.selectExpr("count(1)", "sum(c0)", "max(c1)").collect() == [(rows, rows * (rows - 1) // 2, "b")]
+
+
+def test_a_driver_that_cannot_write_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with KnowledgeBase("big(X) :- n(X), X > 10.", engine=spark, workspace=str(tmp_path)) as kb:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, limits[1]))
+        try:
+            with pytest.raises(
+                ProgramError, match=r"E410.*encode: cannot store the facts of facts of 'n': .*File too large"
+            ):
+                kb.insert("n", pa.table({"n": np.random.default_rng(1).permutation(300_000)}))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert kb.insert("n", [(7,), (11,)]) == 2
+        assert list(kb.facts("big")) == [(11,)]
 
 
 def test_two_knowledge_bases_share_nothing_and_close_alone(spark: SparkSession, tmp_path: Path) -> None:

@@ -33,9 +33,10 @@ def named_write_failures(stage: str, source: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not is_of_spark(error):
+        if not (is_of_spark(error) or isinstance(error, OSError)):  # what the driver writes itself
             raise
-        message = f"{stage}: cannot store the facts of {source}: {explained(error)[1]}"
+        reason = error.strerror or str(error) if isinstance(error, OSError) else explained(error)[1]
+        message = f"{stage}: cannot store the facts of {source}: {reason}"
         raise ProgramError([Diagnostic(catalogue.UNUSABLE_WORKSPACE, message)]) from error
 
 
