@@ -87,6 +87,10 @@ OF_ONE = [*ARITHMETIC, *(f"{body}, Y = 1" for body in CONDITIONS), *STRINGS]
 DOUBLES: list[Value] = [
     0.0, -0.0, 0.1, 0.7, 1.0, 2.5, -7.0, 7.0, 0.3, 1e300, -1e300, 5e-324, 2.0**53, math.inf, -math.inf, math.nan,
 ]  # fmt: skip
+INSIDE: list[Value] = [
+    0.0, 0.1, 0.7, 1.0, 2.5, -7.0, 7.0, 0.3, 2.0**-255, -(2.0**-255), 1e75, -1e75, 2.0**53, 2.0**53 + 2, 49.0, math.pi, 99.5,
+]  # fmt: skip
+"""Doubles that are their own ids."""
 SOME: list[Value] = [0, 7, -7, 2**61 - 1, 2**62, 1.5, 7.0, "a", "abc", True]
 
 
@@ -106,11 +110,7 @@ class Columns:
         self.steps = {body: self._steps(number, body) for number, body in enumerate(bodies)}
 
     def _steps(self, number: int, body: str) -> list[Step] | None:
-        node: Any = algebra_of(normalise(parse_program(f"o(X) :- v({', '.join(self.names)}), {body}.").rules[0])).input
-        chain: list[Filter | Extend] = []
-        while isinstance(node, (Filter, Extend)):
-            chain.insert(0, node)
-            node = node.input
+        chain = _chain(self.names, body)
         steps = Steps(dict(self.known), lambda name: f"n{number}_{name}", NO_COLLISIONS, True, self.known.__contains__)
         try:
             return [steps.step(one) for one in chain]
@@ -144,9 +144,44 @@ class Columns:
         }
 
 
+FORESEEN = [
+    "Y = X * 0.5e0, Y < 12", "Y = X + 1, Z = Y * Y, Z >= 49, X > 0", "Y = X - 0.25e0, not Y <= X * 0.5e0",
+    "Y = X / 4, Y != 1.75e0", "Y = - X, Y = 7", "Y = X * 0.5e0, pred:is-literal-double(Y), Y > 0", "X < 7, Y = X * 1.0e0, Y >= 0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", [INSIDE, DOUBLES, INTEGERS, POOL], ids=["inside", "doubles", "integers", "anything"])
+def test_what_is_foreseen_keeps_every_row_that_tasks_would_keep(values: list[Value]) -> None:
+    """And of doubles inside ids no other."""
+    rows = [(value,) for value in values]
+    mask = sum({1 << bit for value in values for bit in _bits(value)})
+    table = pa.table({"row": pa.array(range(len(rows)), pa.int64()), "v0": pa.array(ids_of(values))})
+    df = shared_session().createDataFrame(table)
+    oracle = expected(FORESEEN, rows, "X")
+    for number, body in enumerate(FORESEEN):
+        names: dict[str, str] = {}
+        column = lambda name, names=names: names.setdefault(name, f"v{len(names)}")  # noqa: E731
+        steps = Steps({"X": Known(column("X"), mask)}, column, NO_COLLISIONS, True, lambda _: False)
+        conditions = steps.foreseen(_chain(("X",), body))
+        kept = {row["row"] for row in df.where(" AND ".join(["TRUE", *conditions])).collect()}
+        survivors = {row for one, row in oracle if one == number}
+        assert survivors <= kept, body
+        if values is INSIDE:
+            assert survivors == kept, body
+
+
 def _text(value: Value) -> str | None:
-    """What the universe has of strings and of doubles."""
-    return str(value) if isinstance(value, (str, float)) else None
+    """What the universe has of strings."""
+    return value if isinstance(value, str) else None
+
+
+def _chain(names: Sequence[str], body: str) -> list[Filter | Extend]:
+    node: Any = algebra_of(normalise(parse_program(f"o(X) :- v({', '.join(names)}), {body}.").rules[0])).input
+    chain: list[Filter | Extend] = []
+    while isinstance(node, (Filter, Extend)):
+        chain.insert(0, node)
+        node = node.input
+    return chain
 
 
 def _bits(value: Value) -> list[int]:
@@ -170,7 +205,14 @@ def expected(bodies: Sequence[str], rows: Sequence[tuple[Value, ...]], names: st
         pytest.param(OF_ONE, [(value,) for value in [*POOL, *BOUNDS, *TEXTS]], False, id="anything"),
         pytest.param(STRINGS, [(value,) for value in TEXTS], True, id="strings"),
         pytest.param(OF_ONE, [(value,) for value in DOUBLES], True, id="doubles"),
+        pytest.param(OF_ONE, [(value,) for value in INSIDE], True, id="doubles inside ids"),
         pytest.param(PAIRS, [(left, right) for left in SOME for right in SOME], True, id="pairs"),
+        pytest.param(
+            PAIRS, [(left, right) for left in INSIDE for right in INSIDE], True, id="pairs of doubles inside ids"
+        ),
+        pytest.param(
+            PAIRS, [(left, right) for left in INTEGERS for right in INSIDE], True, id="integers and doubles inside"
+        ),
         pytest.param(PAIRS, [(left, right) for left in DOUBLES for right in DOUBLES], True, id="pairs of doubles"),
         pytest.param(PAIRS, [(left, right) for left in INTEGERS for right in DOUBLES], True, id="integers and doubles"),
         pytest.param(PAIRS, [(left, right) for left in BOUNDS for right in BOUNDS], True, id="pairs of integers"),
@@ -199,6 +241,9 @@ def test_small_integers_and_strings_never_leave_spark() -> None:
         "X % 2.0e0 = 1, Y = 1",
         'X * 0.5e0 < "a", Y = 1',
     ]
+    doubles = Columns(PAIRS, [(value, value) for value in INSIDE], classes_are_known=True)
+    others = [body for body, steps in doubles.steps.items() if steps is None]
+    assert others == ["X % Y = 0", "not X % Y = 0", 'concat(X, Y) != "abc"']
     split = [
         body for body, steps in integers.steps.items() if steps and exact_sql(steps) != "TRUE" and body not in STRINGS
     ]

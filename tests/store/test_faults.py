@@ -226,7 +226,7 @@ def test_the_version_before_a_damaged_compaction_stays_readable(place: Path) -> 
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [1, 99])
+@pytest.mark.parametrize("number", [1, 2, 99])
 def test_another_format_is_refused(place: Path, number: int) -> None:
     file = place / "versions" / "0000000003.json"
     body = json.loads(file.read_text())

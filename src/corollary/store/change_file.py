@@ -30,7 +30,7 @@ from corollary.store.store import Store
 from corollary.store.terms import StoredTerms, codes_of_rows
 from corollary.transactions import Change
 
-FORMAT = 2  # as that of stores
+FORMAT = 3  # as that of stores
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from corollary.store.delta_folder import TableVersion
 from corollary.store.files import digest_of, read_named, sync_folder, write_exclusively, write_named
 from corollary.store.problems import damaged, problem
 
-FORMAT = 2  # 1 had literals as they were written, which this version would take for other constants
+FORMAT = 3  # 1 had literals as they were written, 2 hashed doubles: this version would take them for other constants
 """The number of the format that this version of Corollary writes, and the newest that it reads."""
 
 _ATTEMPTS = 5

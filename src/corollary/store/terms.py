@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.embedded.universe import Universe
 from corollary.engines.spark.terms.forms import codes_of_forms, form_table
-from corollary.engines.spark.terms.id_kernels import decimal_texts
 from corollary.engines.spark.terms.id_map import NOT_FOUND, IdMap
 from corollary.engines.spark.terms.ids import (
     NO_COLLISIONS,
     CollisionTable,
     Ids,
     Tag,
+    codes_of_inline,
     ids_of_universe,
     is_hashed,
     salted_id,
@@ -169,15 +169,9 @@ def _codes_of(universe: Universe, ids: Ids, hashed: IdMap) -> Codes:
 
 
 def _codes_of_tag(universe: Universe, number: Tag, ids: Ids, hashed: IdMap) -> Codes:
-    match number:
-        case Tag.INTEGER:
-            return universe.encode_integers(ids >> 2)
-        case Tag.DECIMAL:
-            return universe.encode_texts(Kind.DECIMAL, *decimal_texts(ids))
-        case Tag.SMALL:
-            return universe.encode_booleans((ids >> 2).astype(np.bool_))
-        case Tag.HASHED:
-            codes = hashed.find(ids)
-            if (codes == NOT_FOUND).any():
-                raise KeyError(int(ids[codes == NOT_FOUND][0]))
-            return codes
+    if number != Tag.HASHED:
+        return codes_of_inline(universe, number, ids)
+    codes = hashed.find(ids)
+    if (codes == NOT_FOUND).any():
+        raise KeyError(int(ids[codes == NOT_FOUND][0]))
+    return codes

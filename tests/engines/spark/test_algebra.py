@@ -6,7 +6,16 @@ import pytest
 
 from corollary.engines.spark.algebra.classes import Classes, decided_by_ids
 from corollary.engines.spark.algebra.partition_keys import delta_key, joined_scans, partition_keys
-from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, HASHED, INTEGERS, SMALL_INTEGERS, classes_of
+from corollary.engines.spark.algebra.profiles import (
+    ANYTHING,
+    BOOLEANS,
+    DOUBLES,
+    HASHED,
+    INLINE_DOUBLES,
+    INTEGERS,
+    SMALL_INTEGERS,
+    classes_of,
+)
 from corollary.language import parse_program
 from corollary.planning import AggregateSource, NormalRule, Version, normalise
 from corollary.planning.algebra import (
@@ -136,7 +145,9 @@ def test_partition_keys_favour_the_full_relation() -> None:
     [
         (3, SMALL_INTEGERS),
         (2**31, INTEGERS & ~SMALL_INTEGERS),
-        (1.5, DOUBLES),
+        (1.5, INLINE_DOUBLES),
+        (1e300, DOUBLES & ~INLINE_DOUBLES),
+        (True, BOOLEANS),
         ("a", classes_of(Constant("b"))),
         (2**61, classes_of(Constant(2**62))),
     ],
@@ -162,6 +173,11 @@ def test_ids_decide_comparisons_where_no_double_is_in_the_way() -> None:
     assert decides("p(X) :- q(X, Y), X != Y.", texts, DOUBLES)
     assert not decides("p(X) :- q(X, Y), X = Y + 0.", INTEGERS, INTEGERS)
     assert not decides("p(X) :- q(X, Y), X != Y.", INTEGERS, DOUBLES)
+    assert not decides("p(X) :- q(X, Y), X < Y.", INTEGERS, INLINE_DOUBLES)
+    assert not decides("p(X) :- q(X, Y), X != Y.", INTEGERS, INLINE_DOUBLES)
+    assert not decides("p(X) :- q(X, Y), X = Y.", INLINE_DOUBLES, DOUBLES)
+    assert decides("p(X) :- q(X, Y), X <= Y.", INLINE_DOUBLES, INLINE_DOUBLES)
+    assert decides("p(X) :- q(X, Y), X != Y.", INLINE_DOUBLES, INLINE_DOUBLES)
     assert decides('p(X) :- q(X, Y), X != "a".', ANYTHING, ANYTHING)
     assert not decides("p(X) :- q(X, Y), X != 1.", HASHED, HASHED)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -14,11 +15,13 @@ from pyspark.sql import SparkSession
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.spark.terms.double_ids import double_sql
 from corollary.engines.spark.terms.ids import (
     CollisionTable,
     Tag,
     id_of,
     ids_of,
+    ids_of_doubles,
     ids_of_encoded_texts,
     ids_of_universe,
     inline_value,
@@ -61,6 +64,46 @@ def test_ids_of_integers_are_ordered_as_the_integers_are(values: list[int]) -> N
     assert np.argsort(ids, kind="stable").tolist() == np.argsort(np.array(values), kind="stable").tolist()
 
 
+def are_inside(values: list[float]) -> list[bool]:
+    return (tag(ids_of(values)) == Tag.DOUBLE).tolist()  # type: ignore[no-any-return]
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=2, max_size=50))
+def test_ids_of_doubles_inside_them_are_ordered_as_the_doubles_are(values: list[float]) -> None:
+    inside = [value for value, is_inside in zip(values, are_inside(list(values)), strict=True) if is_inside]
+    ids = ids_of(list(inside)).tolist()
+    assert sorted(inside) == [inline_value(number) for number in sorted(ids)]
+    for left, first in zip(inside, ids, strict=True):
+        for right, second in zip(inside, ids, strict=True):
+            assert ((left < right), (left == right)) == ((first < second), (first == second))
+
+
+def test_doubles_are_inside_ids_but_for_those_that_equal_others_and_the_extreme_ones() -> None:
+    least, beyond = 2.0**-255, 2.0**256
+    assert (
+        are_inside([0.0, 0.1, -273.15, least, -least, math.nextafter(beyond, 0), -math.nextafter(beyond, 0)])
+        == [True] * 7
+    )
+    hashed = [-0.0, math.nan, math.inf, -math.inf, math.nextafter(least, 0), beyond, -beyond, 5e-324]
+    assert are_inside(hashed) == [False] * 8
+    assert -1 not in ids_of([*hashed, least, -least]).tolist()  # it stands for no value
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_spark_itself_reads_doubles_out_of_ids(spark: SparkSession) -> None:
+    import pyarrow as pa
+
+    bits = np.random.default_rng(3).integers(-(2**63), 2**63 - 1, 20_000).view(np.float64)
+    some = [0.0, 1.5, -1.5, 0.1, 1e22, 2.0**-255, -(2.0**-255), math.nextafter(2.0**256, 0), 1 / 3, math.pi]
+    values = np.concatenate((np.array(some), bits[~np.isnan(bits)], np.random.default_rng(4).normal(20, 5, 20_000)))
+    ids = ids_of_doubles(values)
+    inside = tag(ids) == Tag.DOUBLE
+    assert inside.sum() > 20_000
+    rows = spark.createDataFrame(pa.table({"c": ids[inside]})).selectExpr(f"{double_sql('c')} AS v").toArrow()
+    assert rows.column("v").to_pylist() == values[inside].tolist()
+
+
 def test_ids_are_the_same_in_every_process() -> None:
     imports = "from tests.engines.spark.constants import BORDERS; from corollary.engines.spark.terms.ids import ids_of"
     script = f"{imports}; print(*ids_of(BORDERS))"
@@ -76,8 +119,8 @@ def test_ids_are_the_same_in_every_process() -> None:
 def test_ids_stay_what_they_are() -> None:
     """Snapshots hold them: a change here needs a new version of whatever was written with the old ones."""
     assert [id_of(value) for value in (3, -1, True, "a", 1.5)] == [
-        *(12, -4, 7),
-        *(546486892214614222, -1890347133770725146),
+        *(12, -4, 257),
+        *(546486892214614222, 4620693217682128899),
     ]
 
 

@@ -93,7 +93,7 @@ def test_common_forms_are_what_programs_write() -> None:
 
 def test_ids_may_come_in_rows() -> None:
     task = TaskUniverse()
-    rows = np.array([[4, 8], [12, 7]], np.int64)
+    rows = np.array([[4, 8], [12, 257]], np.int64)
     assert task.codes(rows).shape == (2, 2)
     assert task.ids(task.codes(rows)).tolist() == rows.tolist()
 

@@ -22,9 +22,10 @@ _ROWS_OF_A_TASK = 250_000
 def rows_of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
     """The rows of a table of the driver, whose columns have names that Spark can tell apart.
 
-    Of a large table Spark makes one task for each batch of a few thousand rows, and each of them would write a file.
+    Of a large table Spark makes one task for each batch of a few thousand rows, and each of them would write a file. What comes
+    behind an empty chunk it would lose.
     """
-    df = spark.createDataFrame(table)
+    df = spark.createDataFrame(table.combine_chunks())
     if table.num_rows <= _ROWS_OF_A_TASK:
         return df
     return df.coalesce(-(-table.num_rows // _ROWS_OF_A_TASK))

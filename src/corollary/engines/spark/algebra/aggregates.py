@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.embedded.relation import Codes
-from corollary.engines.spark.algebra.profiles import INTEGERS
+from corollary.engines.spark.algebra.profiles import INLINE_DOUBLES, INTEGERS
 from corollary.engines.spark.algebra.values import MINTED, minted_column
 from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TaskUniverse
@@ -61,7 +61,7 @@ def native_aggregates(
     expressions, raw = ["count(1) AS n"], []
     for i, (operation, argument, mask) in enumerate(zip(operations, arguments, classes, strict=True)):
         distinct = "DISTINCT " if operation.distinct else ""
-        if operation.function not in _NATIVE or (operation.function != "count" and mask & ~INTEGERS):
+        if operation.function not in _NATIVE or not _decided(operation.function, mask):
             return None
         match operation.function:
             case "count":
@@ -75,6 +75,17 @@ def native_aggregates(
                 raw.append(f"m{i}")
         raw.append(f"r{i}")
     return NativeAggregates(tuple(operation.function for operation in operations), tuple(expressions), tuple(raw))
+
+
+def _decided(function: str, classes: int) -> bool:
+    """Whether ids of these classes tell an aggregate: their order does, where all are integers or all are doubles."""
+    match function:
+        case "count":
+            return True
+        case "min" | "max":
+            return not classes & ~INTEGERS or not classes & ~INLINE_DOUBLES
+        case _:
+            return not classes & ~INTEGERS
 
 
 @dataclass(frozen=True)

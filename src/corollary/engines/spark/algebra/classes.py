@@ -11,6 +11,7 @@ from corollary.engines.spark.algebra.column_terms import INLINE, ColumnTerms, Kn
 from corollary.engines.spark.algebra.profiles import (
     ANYTHING,
     DOUBLES,
+    INLINE_DOUBLES,
     INTEGERS,
     LARGE_INTEGERS,
     LITERALS,
@@ -148,9 +149,11 @@ class Classes:
 def decided_by_ids(compare: Compare, left: int, right: int) -> bool:
     """Whether the ids of two constants of these classes tell if a comparison holds.
 
-    Integers inside ids are ordered as their ids are. Equality is identity, except that a double or a float may equal
-    another number, and a moment another one, and that NaN differs from itself.
+    Integers inside ids are ordered as their ids are, and so are doubles inside ids. Equality is identity, except that a double
+    or a float may equal another number, and a moment another one, and that NaN differs from itself.
     """
+    if not (left | right) & ~INLINE_DOUBLES:
+        return True
     if compare.operator in ("=", "!="):
         return not any(one & (DOUBLES | LITERALS) and other & VALUED for one, other in ((left, right), (right, left)))
     return (left | right) & ~INTEGERS == 0

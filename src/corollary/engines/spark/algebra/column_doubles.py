@@ -1,5 +1,5 @@
 """Doubles as column expressions, for comparisons: those that rules name, those of columns that hold nothing else, and what is
-computed from them. A new double is made by tasks, since the universe has to learn of it.
+computed from them. A new double is made by tasks, since Spark has no expression for the bits of one.
 
 Spark computes with doubles as everybody does. Only its order is another one: there NaN equals itself and is above all numbers.
 """
@@ -11,8 +11,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.algebra.column_term import ColumnTerm, NotAColumnError, text_column
-from corollary.program import Constant, Term
+from corollary.engines.spark.algebra.column_term import ColumnTerm, NotAColumnError
+from corollary.engines.spark.terms.double_ids import MOST, double_sql, inline_double_id
+from corollary.program import Constant, Term, Variable
 
 if TYPE_CHECKING:
     from corollary.engines.spark.algebra.column_terms import ColumnTerms
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _WHOLE = 1 << 53  # up to here every integer is a double
 _ANY = 10**300
 """From here on a result may be infinite, and what is computed with it no number."""
+_SQL = {"!=": "<>"}
 _NOT_BELOW = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
 _NOT_ABOVE = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}
 
@@ -31,8 +33,8 @@ def double_constant(value: float) -> ColumnTerm:
 
 
 def double_column(column: str) -> ColumnTerm:
-    """The values of a column of doubles, whose texts are read."""
-    return ColumnTerm(Kind.DOUBLE, f"CAST({text_column(column)} AS DOUBLE)", most=_ANY, texts=frozenset({column}))
+    """The values of a column of doubles that are their own ids."""
+    return ColumnTerm(Kind.DOUBLE, double_sql(column), most=MOST)
 
 
 def negative_double(operand: ColumnTerm) -> ColumnTerm:
@@ -58,12 +60,17 @@ def compared_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term)
     """Whether `left operator right` holds where the left side is a double and no constant."""
     a, b = terms.double(left), _nearest(terms, right)
     if isinstance(right, Constant):
-        operator = _with_nearest(operator, Decimal(right.value), Decimal(float(right.value)))  # type: ignore[arg-type]
+        nearest = float(right.value)  # type: ignore[arg-type]
+        operator = _with_nearest(operator, Decimal(right.value), Decimal(nearest))  # type: ignore[arg-type]
+        number = inline_double_id(nearest + 0.0)  # 0.0 for the one with a minus, which it equals
+        if isinstance(left, Variable) and number is not None and terms.variables[left.name].double is None:
+            sql = f"({terms.variables[left.name].column} {_SQL.get(operator, operator)} {number}L)"
+            return ColumnTerm(Kind.BOOLEAN, sql)
     elif not terms.is_double(right) and terms.number(right, strict=True).most > _WHOLE:
         raise NotAColumnError
     unsure = [side.sql for side in (a, b) if side.most >= _ANY]
     if operator == "!=":
-        tests = [f"{a.sql} <> {b.sql}", *(f"isnan({sql})" for sql in unsure)]
+        tests = [f"{a.sql} {_SQL[operator]} {b.sql}", *(f"isnan({sql})" for sql in unsure)]
         return ColumnTerm(Kind.BOOLEAN, f"({' OR '.join(tests)})").also(a, b)
     tests = [f"{a.sql} {operator} {b.sql}", *(f"NOT isnan({sql})" for sql in unsure)]
     return ColumnTerm(Kind.BOOLEAN, f"({' AND '.join(tests)})").also(a, b)

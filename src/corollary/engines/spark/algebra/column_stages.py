@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from corollary.engines.spark.algebra.column_steps import Step
 from corollary.engines.spark.algebra.column_term import Condition, text_column
-from corollary.engines.spark.algebra.profiles import DOUBLES, STRINGS, is_in_sql
+from corollary.engines.spark.algebra.profiles import STRINGS, is_in_sql
 from corollary.engines.spark.terms.text_terms import terms_of_texts
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ def _run(df: DataFrame, steps: Sequence[Step], universe: KnownTexts) -> Stage:
 
 
 def _texts(universe: KnownTexts, column: str) -> DataFrame:
-    """The strings and doubles of the universe under the name of a column, and their texts."""
-    found = universe.forms().where(is_in_sql("id", STRINGS | DOUBLES))
+    """The strings of the universe under the name of a column, and their texts."""
+    found = universe.forms().where(is_in_sql("id", STRINGS))
     return found.selectExpr(f"id AS {column}", f"canonical AS {text_column(column)}")
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from corollary.engines.embedded.universe import Kind
 from corollary.engines.spark.algebra.classes import decided_by_ids
 from corollary.engines.spark.algebra.column_comparisons import compared
 from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
 from corollary.engines.spark.algebra.column_terms import ColumnTerms, Known, id_sql, known_of
-from corollary.engines.spark.algebra.profiles import classes_of
+from corollary.engines.spark.algebra.profiles import ANYTHING, DOUBLES, classes_of
 from corollary.engines.spark.terms.ids import CollisionTable, id_of
 from corollary.planning import Compare, Compute
 from corollary.planning.algebra import Extend, Filter
@@ -80,6 +82,31 @@ class Steps:
             if text not in by_column or not self.knows_texts(by_column[text]):
                 raise NotAColumnError
         return found
+
+    def foreseen(self, chain: Sequence[Filter | Extend]) -> list[str]:
+        """Conditions of a chain for tasks that columns decide before: on doubles still to be made, and on what is there."""
+        conditions = []
+        unmade: set[str] = set()
+        for node in chain:
+            if isinstance(node, Filter):
+                with suppress(NotAColumnError):
+                    step = self._compare(node.compare)
+                    if not step.exact and not step.texts and unmade.isdisjoint(_ID_COLUMN.findall(step.sql)):
+                        conditions.append(step.filter or "TRUE")
+            elif not node.checks:
+                variable = node.compute.variable
+                self.known[variable] = self._unmade(variable, node.compute)
+                unmade.add(self.known[variable].column)
+        return conditions
+
+    def _unmade(self, variable: str, compute: Compute) -> Known:
+        column, expression = self.column(variable), compute.expression
+        if not isinstance(expression, (Variable, Constant)) and not compute.total:
+            with suppress(NotAColumnError):
+                found = ColumnTerms(self.known).of(expression)
+                if found.kind == Kind.DOUBLE and not found.exact:
+                    return Known(column, DOUBLES, double=found)
+        return Known(column, ANYTHING)
 
     def _compare(self, compare: Compare) -> Step:
         sides = (compare.left, compare.right)

@@ -41,5 +41,5 @@ class ColumnTerm:
 
 
 def text_column(column: str) -> str:
-    """Where the texts of a column's strings stand, and those of its doubles."""
+    """Where the texts of a column's strings stand."""
     return f"{column}_text"

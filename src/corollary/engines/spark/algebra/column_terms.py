@@ -1,8 +1,8 @@
 """Expressions as Spark's own column expressions over ids, for the rows where these are exact.
 
-An id tells the class of its constant, and integers and booleans are inside their ids. So most arithmetic needs neither Python nor
-the universe. What Spark would compute differently, or not at all, is left to tasks: an expression comes with the conditions under
-which it is right, and the profiles of the relations make most of them needless.
+An id tells the class of its constant, and integers, doubles and booleans are inside their ids. So most arithmetic needs neither
+Python nor the universe. What Spark would compute differently, or not at all, is left to tasks: an expression comes with the
+conditions under which it is right, and the profiles of the relations make most of them needless.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, N
 from corollary.engines.spark.algebra.profiles import (
     BOOLEANS,
     DOUBLES,
+    INLINE_DOUBLES,
     INTEGERS,
     SMALL_INTEGER,
     SMALL_INTEGERS,
@@ -31,7 +32,7 @@ from corollary.engines.spark.algebra.profiles import (
     is_in_sql,
 )
 from corollary.engines.spark.algebra.sql_text import constant as constant_sql
-from corollary.engines.spark.terms.ids import CollisionTable
+from corollary.engines.spark.terms.ids import CollisionTable, boolean_sql, id_of
 from corollary.program import Arithmetic, Constant, FunctionTerm, Minus, Term, Variable
 
 INLINE = 1 << 61
@@ -45,7 +46,8 @@ _SYMBOLS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 class Known:
     """A variable: the column of its ids, their classes, and how far from 0 its integers are at most.
 
-    A text that was computed before has its expression in `text`, over the columns of texts `of`.
+    A text that was computed before has its expression in `text`, over the columns of texts `of`. A double that tasks will make
+    has its value in `double`, and no column yet.
     """
 
     column: str
@@ -53,6 +55,7 @@ class Known:
     most: int = INLINE
     text: str | None = None
     of: frozenset[str] = frozenset()
+    double: ColumnTerm | None = None
 
 
 Function: TypeAlias = Callable[["ColumnTerms", Sequence[Term]], ColumnTerm]
@@ -129,15 +132,18 @@ class ColumnTerms:
         )
 
     def is_double(self, term: Term) -> bool:
-        """Whether a term has doubles only; a column of other numbers, too, is left to tasks."""
+        """Whether a term has doubles only that are inside their ids; a column of other numbers, too, is left to tasks."""
         if isinstance(term, Variable):
-            classes = self.variables[term.name].classes
-            return bool(classes) and not classes & ~DOUBLES
+            known = self.variables[term.name]
+            return known.double is not None or (bool(known.classes) and not known.classes & ~INLINE_DOUBLES)
         return self.of(term).kind == Kind.DOUBLE
 
     def double(self, term: Term) -> ColumnTerm:
         """A term that has doubles only."""
-        return double_column(self.variables[term.name].column) if isinstance(term, Variable) else self.of(term)
+        if not isinstance(term, Variable):
+            return self.of(term)
+        known = self.variables[term.name]
+        return known.double or double_column(known.column)
 
     def boolean(self, term: Term) -> ColumnTerm:
         if not isinstance(term, Variable):
@@ -145,7 +151,7 @@ class ColumnTerms:
         known = self.variables[term.name]
         if not known.classes & BOOLEANS:
             return nothing(Kind.BOOLEAN)
-        holds = f"({known.column} = 7)"
+        holds = boolean_sql(known.column)
         if not known.classes & ~BOOLEANS:
             return ColumnTerm(Kind.BOOLEAN, holds)
         inside = is_in_sql(known.column, BOOLEANS)
@@ -159,10 +165,8 @@ class ColumnTerms:
             return nothing(Kind.STRING)
         if known.text is not None:
             return ColumnTerm(Kind.STRING, known.text, texts=known.of)
-        text, is_text = text_column(known.column), not known.classes & ~STRINGS
-        if known.classes & DOUBLES:
-            text = f"IF({is_in_sql(known.column, STRINGS)}, {text}, NULL)"
-        return ColumnTerm(Kind.STRING, text, always=is_text, texts=frozenset({known.column}))
+        is_text = not known.classes & ~STRINGS
+        return ColumnTerm(Kind.STRING, text_column(known.column), always=is_text, texts=frozenset({known.column}))
 
     def _of_kind(self, term: Term, kind: Kind) -> ColumnTerm:
         """An expression where it is of this kind; what is of another kind has no value."""
@@ -229,7 +233,10 @@ def id_sql(found: ColumnTerm, collisions: CollisionTable) -> tuple[str, tuple[Co
             inside = f"coalesce({found.sql} BETWEEN -{INLINE}L AND {INLINE - 1}L, TRUE)"
             return number, (*found.exact, Condition(inside, found.texts))
         case Kind.BOOLEAN:
-            return f"CASE WHEN {found.sql} THEN 7L WHEN NOT {found.sql} THEN 3L END", found.exact
+            return (
+                f"CASE WHEN {found.sql} THEN {id_of(True)}L WHEN NOT {found.sql} THEN {id_of(False)}L END",
+                found.exact,
+            )
         case Kind.DOUBLE:
             raise NotAColumnError  # the universe has to learn of each
         case _:

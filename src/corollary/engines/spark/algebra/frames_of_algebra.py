@@ -201,7 +201,10 @@ class Translator:
         found = stage.df
         if len(steps) < len(chain):
             left = chain[len(steps) :]
-            found = self._in_tasks(found.select(*self._columns(left[0].input)), left, left[0].input, before)
+            found = found.select(*self._columns(left[0].input))
+            for condition in self._maker(left, left[0].input).foreseen(left) if self._discards_errors else ():
+                found = found.where(condition)
+            found = self._in_tasks(found, left, left[0].input, before)
         outputs = self._columns(node)
         for rest in stage.rest:
             tasks = self._in_tasks(rest, chain, below, len(self.minting))
@@ -210,12 +213,7 @@ class Translator:
 
     def _steps(self, chain: list[Filter | Extend], below: Algebra) -> list[Step]:
         """The first operations of a chain, as far as they are column expressions."""
-        needed = {name for one in chain for name in (one.compare if isinstance(one, Filter) else one.compute).inputs}
-        known = {
-            name: Known(self.column(name), self._classes.of(below, name) if name in needed else ANYTHING)
-            for name in below.columns
-        }
-        steps = Steps(known, self.column, self._collisions, self._discards_errors, partial(self._knows_texts, below))
+        steps = self._maker(chain, below)
         found: list[Step] = []
         for one in chain:
             try:
@@ -223,6 +221,14 @@ class Translator:
             except NotAColumnError:
                 break
         return found
+
+    def _maker(self, chain: list[Filter | Extend], below: Algebra) -> Steps:
+        needed = {name for one in chain for name in (one.compare if isinstance(one, Filter) else one.compute).inputs}
+        known = {
+            name: Known(self.column(name), self._classes.of(below, name) if name in needed else ANYTHING)
+            for name in below.columns
+        }
+        return Steps(known, self.column, self._collisions, self._discards_errors, partial(self._knows_texts, below))
 
     def _knows_texts(self, node: Algebra, name: str) -> bool:
         return self._computes_texts and name in node.columns and not self._classes.is_made(node, name)

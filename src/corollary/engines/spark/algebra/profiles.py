@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from corollary.engines.embedded.universe import Kind
-from corollary.engines.spark.terms.ids import HASHED_CLASSES, Tag, id_of
+from corollary.engines.spark.terms.ids import HASHED_CLASSES, IS_BOOLEAN, Tag, are_booleans, id_of
 from corollary.program import Constant
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.relations import Frame
 
 _FIRST_HASHED = 8
-_LARGE = 4  # the place of integers inside ids that are not small
+_LARGE, _BOOLEAN = 4, 5  # the places of integers inside ids that are not small, and of booleans
 SMALL_INTEGER = 1 << 30
 """Up to here an integer is small, to either side: sums and products of two are still inside ids."""
 
@@ -34,17 +34,19 @@ def _hashed(*kinds: Kind) -> int:
 
 SMALL_INTEGERS = 1 << Tag.INTEGER
 INTEGERS = SMALL_INTEGERS | 1 << _LARGE
-BOOLEANS = 1 << Tag.SMALL
+BOOLEANS = 1 << _BOOLEAN
 STRINGS, IRIS, TERMS = _hashed(Kind.STRING), _hashed(Kind.IRI), _hashed(Kind.TERM)
 DECIMALS = 1 << Tag.DECIMAL | _hashed(Kind.DECIMAL)
 LARGE_INTEGERS = _hashed(Kind.INTEGER, Kind.LARGE_INTEGER)
-DOUBLES = _hashed(Kind.DOUBLE)
+INLINE_DOUBLES = 1 << Tag.DOUBLE
+"""Ordered as their ids are."""
+DOUBLES = INLINE_DOUBLES | _hashed(Kind.DOUBLE)
 NUMBERS = INTEGERS | DOUBLES | DECIMALS | LARGE_INTEGERS
 LITERALS = _hashed(Kind.LITERAL)
 VALUED = NUMBERS | LITERALS
 """What may be equal to another constant: numbers and moments."""
 HASHED = sum(1 << (_FIRST_HASHED + number) for number in range(8))
-ANYTHING = HASHED | INTEGERS | BOOLEANS | 1 << Tag.DECIMAL
+ANYTHING = HASHED | INTEGERS | BOOLEANS | INLINE_DOUBLES | 1 << Tag.DECIMAL
 
 
 def classes_of(constant: Constant) -> int:
@@ -56,7 +58,8 @@ def _place_sql(column: str) -> str:
     hashed = f"WHEN {column} & 3 = {int(Tag.HASHED)} THEN {_FIRST_HASHED} + (shiftright({column}, 2) & 7)"
     bound = SMALL_INTEGER << 2
     large = f"WHEN {column} & 3 = 0 AND ({column} > {bound}L OR {column} < -{bound}L) THEN {_LARGE}"
-    return f"CAST(CASE {hashed} {large} ELSE {column} & 3 END AS INT)"
+    boolean = f"WHEN {column} & {IS_BOOLEAN[0]} = {IS_BOOLEAN[1]} THEN {_BOOLEAN}"
+    return f"CAST(CASE {hashed} {large} {boolean} ELSE {column} & 3 END AS INT)"
 
 
 def classes_sql(column: str) -> str:
@@ -70,7 +73,9 @@ def is_in_sql(column: str, mask: int) -> str:
         if mask == INTEGERS:
             return f"({column} & 3 = 0)"
         if mask == BOOLEANS:
-            return f"({column} & 3 = {int(Tag.SMALL)})"
+            return f"({column} & {IS_BOOLEAN[0]} = {IS_BOOLEAN[1]})"
+        if mask == INLINE_DOUBLES:
+            return f"({column} & 3 = {int(Tag.DOUBLE)})"
         for number in range(8):
             if mask == 1 << (_FIRST_HASHED + number):
                 return f"({column} & 31 = {number << 2 | int(Tag.HASHED)})"
@@ -80,6 +85,7 @@ def is_in_sql(column: str, mask: int) -> str:
 def classes_of_ids(ids: np.ndarray[Any, np.dtype[np.int64]]) -> int:
     """The mask of ids that the driver has."""
     inline = np.where((ids & 3 == 0) & (np.abs(ids >> 2) > SMALL_INTEGER), _LARGE, ids & 3)
+    inline[are_booleans(ids)] = _BOOLEAN
     places = np.where(ids & 3 == int(Tag.HASHED), _FIRST_HASHED + (ids >> 2 & 7), inline)
     return int(np.bitwise_or.reduce(np.int64(1) << places)) if len(ids) else 0
 

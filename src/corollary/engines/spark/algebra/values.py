@@ -23,7 +23,7 @@ from corollary.engines.embedded.ordering import FIRST_MOMENT, NUMBER, Ordering
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Universe
 from corollary.engines.spark.algebra.column_steps import NO_VALUE_ID
-from corollary.engines.spark.algebra.integer_operations import run_on_integers
+from corollary.engines.spark.algebra.inline_operations import run_on_inline
 from corollary.engines.spark.task_failures import failure_of, told
 from corollary.engines.spark.terms.ids import CollisionTable, Ids
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
@@ -92,17 +92,17 @@ class ValueStage:
         for batch in batches:
             if batch.num_rows:
                 try:
-                    yield self._of_integers(batch) or self._run(batch)
+                    yield self._of_inline(batch) or self._run(batch)
                 except ProgramError as error:
                     raise ValueError(_failed(*told(error))) from error
 
-    def _of_integers(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
-        """The result where every input and every result is an integer inside its id, so that no universe is needed."""
+    def _of_inline(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
+        """The result where every input and every result is a number inside its id, so that no universe is needed."""
         if self.stops is not None or self.taught:
             return None
         names = {*self.outputs, *self.columns.values()} & set(batch.schema.names)
         ids = {name: batch.column(name).to_numpy() for name in names}
-        found = run_on_integers(self.operations, self.columns, ids, batch.num_rows)
+        found = run_on_inline(self.operations, self.columns, ids, batch.num_rows)
         if found is None:
             return None
         columns, count = found

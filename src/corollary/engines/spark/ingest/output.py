@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,6 +14,7 @@ from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.ingest.rows import RowKind, row_fields, spark_schema
 from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame, LocalFrame, column_names, empty_frame
+from corollary.engines.spark.terms.first_rows import first_rows
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
 if TYPE_CHECKING:
@@ -115,9 +117,12 @@ class LocalOutput:
 
     def facts(self) -> Frame:
         names = column_names(self.width)
-        table = self._of_kind(RowKind.FACT).select(names).group_by(names, use_threads=False).aggregate([])
+        table = self._of_kind(RowKind.FACT).select(names)
         if not table.num_rows:
             return empty_frame(self._context.spark, self.width)
+        is_first = first_rows(np.column_stack([column.to_numpy() for column in table.columns]))
+        if not is_first.all():
+            table = table.filter(pa.array(is_first))
         return LocalFrame(self._context.spark, table, self.width)
 
     def terms(self) -> pa.Table:

@@ -17,6 +17,8 @@ from corollary.engines.spark.publish.column_types import ColumnType, column_type
 from corollary.engines.spark.publish.forms import over_codes, with_forms
 from corollary.engines.spark.publish.kinds import ColumnKinds, Summary, summary_of
 from corollary.engines.spark.relations import Frame
+from corollary.engines.spark.terms.double_ids import double_sql
+from corollary.engines.spark.terms.ids import boolean_sql
 from corollary.language.cells import MEANING
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class Decoded:
 
     @cached_property
     def df(self) -> DataFrame:
-        """Decoded rows. Columns of integers, booleans, strings and IRIs never leave Java."""
+        """Decoded rows. Columns of integers, doubles, booleans, strings and IRIs never leave Java."""
         if not self.frame.arity:
             return self.frame.df.select()
         columns = list(zip(self.frame.columns, self.summary.columns, strict=True))
@@ -112,10 +114,10 @@ def distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def _is_native(kinds: ColumnKinds) -> bool:
-    """Spark's own expressions decode it: inline integers or booleans, or texts as the universe has them."""
+    """Spark's own expressions decode it: inline integers, doubles or booleans, or texts as the universe has them."""
     if kinds.hashed:
         return not kinds.inline and kinds.hashed in ({Kind.STRING}, {Kind.IRI})
-    return kinds.inline in (frozenset(), {Kind.INTEGER}, {Kind.BOOLEAN})
+    return kinds.inline in (frozenset(), {Kind.INTEGER}, {Kind.DOUBLE}, {Kind.BOOLEAN})
 
 
 def _native(name: str, kinds: ColumnKinds) -> Column:
@@ -125,5 +127,8 @@ def _native(name: str, kinds: ColumnKinds) -> Column:
         return functions.col(f"{name}_canonical").alias(name)
     if not kinds.inline:
         return functions.lit(None).cast("string").alias(name)
-    value = functions.shiftright(functions.col(name), 2)
-    return (value if kinds.inline == {Kind.INTEGER} else value != 0).alias(name)
+    if kinds.inline == {Kind.DOUBLE}:
+        return functions.expr(double_sql(name)).alias(name)
+    if kinds.inline == {Kind.BOOLEAN}:
+        return functions.expr(boolean_sql(name)).alias(name)
+    return functions.shiftright(functions.col(name), 2).alias(name)

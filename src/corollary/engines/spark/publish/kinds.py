@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from corollary.engines.embedded.universe import Kind
 from corollary.engines.spark.relations import Frame
-from corollary.engines.spark.terms.ids import HASHED_CLASSES, Tag
+from corollary.engines.spark.terms.ids import HASHED_CLASSES, IS_BOOLEAN, Tag
 
-_INLINE = {Tag.INTEGER: Kind.INTEGER, Tag.DECIMAL: Kind.DECIMAL, Tag.SMALL: Kind.BOOLEAN}
+_INLINE = {Tag.INTEGER: Kind.INTEGER, Tag.DECIMAL: Kind.DECIMAL, Tag.HASHED: Kind.BOOLEAN, Tag.DOUBLE: Kind.DOUBLE}
+"""By place in a mask: booleans, whose tag is that of decimals, are counted at that of hashes."""
 _CLASSES = len(Tag)  # hashed classes are counted behind the tags
 
 
@@ -49,7 +50,9 @@ def summary_of(frame: Frame) -> Summary:
 
 def _number(name: str) -> str:
     tag, kind = f"cast({name} & 3 AS int)", f"cast(shiftright({name}, 2) & 7 AS int)"
-    return f"if({tag} = {int(Tag.HASHED)}, {_CLASSES} + {kind}, {tag})"
+    mask, value = IS_BOOLEAN
+    inline = f"if({name} & {mask} = {value}, {int(Tag.HASHED)}, {tag})"
+    return f"if({tag} = {int(Tag.HASHED)}, {_CLASSES} + {kind}, {inline})"
 
 
 def _kinds(mask: int) -> ColumnKinds:

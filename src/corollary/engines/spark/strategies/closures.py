@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _EQUAL_BY_VALUE = ", ".join(str(HASHED_CLASSES[kind] << 2 | Tag.HASHED) for kind in EQUAL_BY_VALUE)
 
 
+def _may_equal_others(column: str) -> str:
+    return f"({column} & 31 IN ({_EQUAL_BY_VALUE}) OR {column} & 3 = {int(Tag.DOUBLE)})"
+
+
 class Closure:
     name = "closure"
 
@@ -70,10 +74,7 @@ def _edges(module: Module) -> str:
 
 
 def _by_components(module: Module, edges: DataFrame, context: Context) -> NodeOutcome:
-    if (
-        module.guarded
-        and edges.where(f"(c0 & 31) IN ({_EQUAL_BY_VALUE}) OR (c1 & 31) IN ({_EQUAL_BY_VALUE})").limit(1).count()
-    ):
+    if module.guarded and edges.where(f"{_may_equal_others('c0')} OR {_may_equal_others('c1')}").limit(1).count():
         return NodeOutcome({}, 0, unfinished=EQUAL_CONSTANTS)
     labels, rounds = components_of(edges, context)
     labels, _ = context.workspace.write(labels, "components")

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from corollary.engines.spark.terms.double_ids import double_id
 from corollary.engines.spark.terms.xxhash import U64, hash_bytes, hash_word
 
 # The numbers of `Kind` and `Tag`; numba takes plain numbers only.
-_INTEGER, _BOOLEAN, _STRING, _DECIMAL, _TERM, _OPAQUE = 0, 2, 3, 5, 8, 9
+_INTEGER, _DOUBLE, _BOOLEAN, _STRING, _DECIMAL, _TERM, _OPAQUE = 0, 1, 2, 3, 5, 8, 9
 _HASHED = U64(2)
 _LEAST, _BEYOND = -(1 << 61), 1 << 61
 _MANTISSA = 1 << 55
 _MINUS, _POINT = 45, 46
-_NOT_INLINE = -1  # no id of a decimal: its tag would be 3
+_NOT_INLINE = -1  # no id: its tag is that of doubles, none of which is so close to 0
 
 
 @njit(inline="always")
@@ -29,7 +30,11 @@ def _word_id(kind: int, word: Any, seeds: Any, mask: Any) -> Any:
     if kind == _INTEGER and _LEAST <= word < _BEYOND:
         return np.int64(word << 2)
     if kind == _BOOLEAN:
-        return np.int64((word << 2) | 3)
+        return np.int64((word << 8) | 1)
+    if kind == _DOUBLE:
+        number = double_id(word)
+        if number != _NOT_INLINE:
+            return number
     return _hashed(hash_word(U64(word), seeds[kind]), kind, mask)
 
 

@@ -2,7 +2,8 @@
 
 The two low bits are a tag. Most numbers and the booleans are their own id; every other constant is hashed, and needs a row in the
 universe that says what it is. A hashed id tells the kind of its constant in the next three bits, so that nobody has to join with
-the universe to learn that a column holds strings only. Ids of integers are ordered as the integers are.
+the universe to learn that a column holds strings only. Ids of integers are ordered as the integers are, and those of doubles as
+the doubles (`double_ids`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,14 @@ import pyarrow as pa
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.spark.terms.double_ids import (
+    NOT_INLINE,
+    doubles_of_ids,
+    inline_double_ids,
+    value_of_double_id,
+)
 from corollary.engines.spark.terms.forms import codes_of_forms, form_table, term_text
-from corollary.engines.spark.terms.id_kernels import ids_of_codes, ids_of_texts, ids_of_words
+from corollary.engines.spark.terms.id_kernels import decimal_texts, ids_of_codes, ids_of_texts, ids_of_words
 from corollary.engines.spark.terms.xxhash import seeds_of
 from corollary.program import Value, canonical
 from corollary.settings import DEEPEST
@@ -35,8 +42,13 @@ class Tag(IntEnum):
 
     INTEGER = 0
     DECIMAL = 1
+    """Decimals with at least one digit behind the point; without any, a boolean."""
     HASHED = 2
-    SMALL = 3
+    DOUBLE = 3
+
+
+IS_BOOLEAN = 255, 1
+"""The low bits that tell a boolean, and what they are; the next one is its value."""
 
 
 _CLASS_OF_TERMS = 2  # the number of booleans, which are never hashed; every other kind has its own number
@@ -88,11 +100,18 @@ def is_hashed(ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 def kinds(ids: Ids) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """The kinds of constants, from their ids alone."""
-    inline = np.array([Kind.INTEGER, Kind.DECIMAL, 0, Kind.BOOLEAN], np.uint8)
-    hashed: np.ndarray[Any, np.dtype[np.uint8]] = np.where(
+    inline = np.array([Kind.INTEGER, Kind.DECIMAL, 0, Kind.DOUBLE], np.uint8)
+    found: np.ndarray[Any, np.dtype[np.uint8]] = np.where(
         is_hashed(ids), _KIND_OF_CLASS[(ids >> 2) & 7], inline[tag(ids)]
     )
-    return hashed
+    found[are_booleans(ids)] = Kind.BOOLEAN
+    return found
+
+
+def are_booleans(ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    mask, value = IS_BOOLEAN
+    found: np.ndarray[Any, np.dtype[np.bool_]] = ids & mask == value
+    return found
 
 
 def ids_of_universe(universe: Universe, codes: Codes, collisions: CollisionTable = NO_COLLISIONS) -> Ids:
@@ -128,8 +147,13 @@ def ids_of_integers(values: Ids, collisions: CollisionTable = NO_COLLISIONS) -> 
 
 
 def ids_of_doubles(values: np.ndarray[Any, np.dtype[np.float64]], collisions: CollisionTable = NO_COLLISIONS) -> Ids:
-    scratch = Universe()
-    return ids_of_universe(scratch, scratch.encode_doubles(values), collisions)
+    values = np.ascontiguousarray(values, np.float64)
+    ids: Ids = inline_double_ids(values.view(np.int64))
+    others = ids == NOT_INLINE
+    if others.any():
+        scratch = Universe()
+        ids[others] = ids_of_universe(scratch, scratch.encode_doubles(values[others]), collisions)
+    return ids
 
 
 def ids_of(values: Sequence[Value], collisions: CollisionTable = NO_COLLISIONS) -> Ids:
@@ -157,11 +181,31 @@ def inline_value(number: int) -> Value | None:
             return number >> 2
         case Tag.DECIMAL:
             mantissa = number >> 8
+            if number & IS_BOOLEAN[0] == IS_BOOLEAN[1]:
+                return bool(mantissa)
             return Decimal((mantissa < 0, tuple(map(int, str(abs(mantissa)))), -((number >> 2) & 63)))
-        case Tag.SMALL:
-            return bool(number >> 2)
+        case Tag.DOUBLE:
+            return value_of_double_id(number)
         case _:
             return None
+
+
+def boolean_sql(column: str) -> str:
+    """The value of a column of booleans."""
+    return f"(shiftright({column}, 8) <> 0L)"
+
+
+def codes_of_inline(universe: Universe, number: Tag, ids: Ids) -> Codes:
+    """The codes of ids with one tag, which is not that of hashes; the constants get them now if they have none."""
+    if number == Tag.INTEGER:
+        return universe.encode_integers(ids >> 2)
+    if number == Tag.DOUBLE:
+        return universe.encode_doubles(doubles_of_ids(ids))
+    booleans = are_booleans(ids)
+    codes = np.empty(len(ids), np.uint32)
+    codes[booleans] = universe.encode_booleans((ids[booleans] >> 8).astype(np.bool_))
+    codes[~booleans] = universe.encode_texts(Kind.DECIMAL, *decimal_texts(ids[~booleans]))
+    return codes
 
 
 def salted_id(universe: Universe, code: int, salt: int, collisions: CollisionTable) -> int:

@@ -18,13 +18,13 @@ from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.term_table import gather
 from corollary.engines.embedded.universe import OPAQUE, Kind, Universe
 from corollary.engines.spark.terms.forms import codes_of_forms, form_table
-from corollary.engines.spark.terms.id_kernels import decimal_texts
 from corollary.engines.spark.terms.id_map import NOT_FOUND, IdMap
 from corollary.engines.spark.terms.ids import (
     NO_COLLISIONS,
     CollisionTable,
     Ids,
     Tag,
+    codes_of_inline,
     ids_of,
     ids_of_doubles,
     ids_of_encoded_texts,
@@ -140,23 +140,17 @@ class TaskUniverse:
     # -- bookkeeping -------------------------------------------------------------------------------------------------
 
     def _codes_of_tag(self, number: Tag, ids: Ids) -> Codes:
-        match number:
-            case Tag.INTEGER:
-                return self.universe.encode_integers(ids >> 2)
-            case Tag.DECIMAL:
-                return self.universe.encode_texts(Kind.DECIMAL, *decimal_texts(ids))
-            case Tag.SMALL:
-                return self.universe.encode_booleans((ids >> 2).astype(np.bool_))
-            case Tag.HASHED:
-                self._follow()
-                codes = self._map.find(ids)
-                missing = codes == NOT_FOUND
-                if missing.any():
-                    unknown = self._map.number(ids[missing], self.universe.size)
-                    self._register(self.universe.add_opaque(unknown), unknown)
-                    self._opaque += len(unknown)
-                    codes[missing] = self._map.find(ids[missing])
-                return codes
+        if number != Tag.HASHED:
+            return codes_of_inline(self.universe, number, ids)
+        self._follow()
+        codes = self._map.find(ids)
+        missing = codes == NOT_FOUND
+        if missing.any():
+            unknown = self._map.number(ids[missing], self.universe.size)
+            self._register(self.universe.add_opaque(unknown), unknown)
+            self._opaque += len(unknown)
+            codes[missing] = self._map.find(ids[missing])
+        return codes
 
     def _encode_forms(self, table: pa.Table, rows: Any | None) -> Codes:
         chosen = table.select(["canonical", "datatype"])

@@ -1,0 +1,46 @@
+"""The first of equal rows of ids, found by hashing. Arrow does that, too, but to it most doubles inside ids have one hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_U64 = np.uint64
+_GOLDEN = _U64(0x9E3779B97F4A7C15)
+_HALF = _U64(32)
+
+
+def first_rows(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which rows have no equal before them."""
+    bits = max(4, int(2 * len(rows)).bit_length())
+    found: np.ndarray[Any, np.dtype[np.bool_]] = _first_rows(np.ascontiguousarray(rows), bits)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _first_rows(rows: Any, bits: int) -> Any:
+    mask, shift = _U64((1 << bits) - 1), _U64(64 - bits)
+    slots = np.zeros(1 << bits, np.int64)  # a row's place and 1, 0 where there is none
+    is_first = np.zeros(len(rows), np.bool_)
+    for i in range(len(rows)):
+        digest = _U64(0)
+        for place in range(rows.shape[1]):
+            digest = (digest ^ _U64(rows[i, place])) * _GOLDEN
+            digest ^= digest >> _HALF
+        slot = (digest * _GOLDEN) >> shift
+        while slots[slot] != 0 and not _equal(rows, slots[slot] - 1, i):
+            slot = (slot + _U64(1)) & mask
+        if slots[slot] == 0:
+            slots[slot] = i + 1
+            is_first[i] = True
+    return is_first
+
+
+@njit(inline="always")
+def _equal(rows: Any, left: int, right: int) -> bool:
+    for place in range(rows.shape[1]):  # noqa: SIM110  (kernels have no generators)
+        if rows[left, place] != rows[right, place]:
+            return False
+    return True
