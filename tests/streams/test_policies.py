@@ -105,6 +105,21 @@ def test_what_is_no_row_is_none_either_when_its_constants_are_known() -> None:
     assert kb.count("edge") == 3
 
 
+def test_constants_that_came_before_stay_apart_from_those_that_python_calls_equal() -> None:
+    kb = KnowledgeBase("q(X) :- p(X). rain(1) :- wet().")
+    updates = [
+        {"insert": {"p": [[1], [2**70]]}},
+        {"insert": {"p": [[True], [1.0], ["1"], [2**70]], "wet": [[]]}},
+        {"insert": {"p": [[5], ["\ud800"]]}},
+        {"delete": {"p": [[1], [2**70]], "wet": [[]]}, "insert": {"p": [[5]]}},
+    ]
+    results = list(kb.stream(updates))
+    assert [result.rejected and result.rejected.diagnostics[0].code for result in results] == [None, None, "E401", None]
+    assert sorted(map(repr, results[1].inserted["q"])) == ["('1',)", "(1.0,)", "(True,)"]
+    assert sorted(map(repr, kb.facts("q"))) == ["('1',)", "(1.0,)", "(5,)", "(True,)"]
+    assert (kb.count("wet"), kb.count("rain")) == (0, 0)
+
+
 def test_facts_may_come_with_the_rules_that_mention_them_by_their_own_prefixes() -> None:
     kb = KnowledgeBase("@prefix ex: <http://example.org/> . " + RULES)
     updates = [

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from corollary.backends.embedded import EmbeddedBackend, Encoded
+from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.relation import Codes
 
 _SMALL = 100  # facts
 _MOST = 200_000  # constants
 _PLAIN = frozenset((int, str))  # values that are equal to no value of another type in a dictionary
+_ROWS = frozenset((list, tuple))  # texts can be iterated over as well, and are no rows
 
 
 class KnownCodes:
@@ -28,44 +30,44 @@ class KnownCodes:
         found: dict[str, Encoded] = {}
         others: list[tuple[str, Any]] = []
         for predicate, rows in facts:
-            codes = self._known(predicate, rows) if predicate not in found else None
+            codes = self._of_few(predicate, rows) if predicate not in found else None
             if codes is None:
                 others.append((predicate, rows))
-            elif len(codes):
+            else:
                 found[predicate] = Encoded(codes)
         if others:
             for predicate, encoded in self._backend.codes_of(others).items():
-                self._learn(encoded.codes, next((rows for name, rows in others if name == predicate), None))
                 before = found.get(predicate)
                 both = encoded if before is None else Encoded(np.concatenate((before.codes, encoded.codes)))
                 found[predicate] = both
         return found
 
-    def _known(self, predicate: str, rows: Any) -> Codes | None:
-        """The codes of a few rows of plain values that all came before; None where that is not so."""
+    def _of_few(self, predicate: str, rows: Any) -> Codes | None:
+        """The codes of a few rows of plain values; None where these are none."""
         if not isinstance(rows, (list, tuple)) or len(rows) > _SMALL:
             return None
         arity = self._backend.arities.get(predicate)
-        codes = self._codes
-        if not all(
-            isinstance(row, (list, tuple)) for row in rows
-        ):  # texts can be iterated over as well, and are no rows
+        if not {row.__class__ for row in rows} <= _ROWS or {len(row) for row in rows} != {arity}:
+            return None
+        values = [value for row in rows for value in row]
+        if not {value.__class__ for value in values} <= _PLAIN:
             return None
         try:
-            flat = [codes[value] for row in rows for value in row if value.__class__ in _PLAIN]
-        except (KeyError, TypeError):
-            return None
-        if arity is None or any(len(row) != arity for row in rows) or len(flat) != arity * len(rows):
-            return None
-        return np.array(flat, np.uint32).reshape(len(rows), arity)
+            flat = [self._codes[value] for value in values]
+        except KeyError:
+            if not self._learn(values):
+                return None
+            flat = [self._codes[value] for value in values]
+        return np.array(flat, np.uint32).reshape(len(rows), -1)
 
-    def _learn(self, codes: Codes, rows: Any) -> None:
-        if not isinstance(rows, (list, tuple)) or len(rows) != len(codes) or len(rows) > _SMALL:
-            return
+    def _learn(self, values: list[Any]) -> bool:
+        """Encodes those of the values that are new, all together; False where one cannot be encoded."""
         if len(self._codes) > _MOST:
             self._codes.clear()
-        for row, row_codes in zip(rows, codes.tolist(), strict=True):
-            if isinstance(row, (list, tuple)):
-                for value, code in zip(row, row_codes, strict=True):
-                    if value.__class__ in _PLAIN:
-                        self._codes[value] = code
+        new = [value for value in dict.fromkeys(values) if value not in self._codes]
+        try:
+            codes = encode_constants(self._backend.engine.universe, new)
+        except ValueError:
+            return False
+        self._codes.update(zip(new, codes.tolist(), strict=True))
+        return True

@@ -275,9 +275,8 @@ class EmbeddedEngine:
         """The place of the first row that is no explicit fact; None where all are."""
         maintained = self._follow().transaction.supported(predicate, rows.shape[1])
         numbers = maintained.relation.locate(rows)
-        is_missing = numbers < 0
-        is_missing[~is_missing] = maintained.support(EXPLICIT, numbers[~is_missing]) == 0
-        return int(is_missing.argmax()) if is_missing.any() else None
+        is_there = (numbers >= 0) & (maintained.relation.support_of(EXPLICIT)[numbers] > 0)
+        return None if is_there.all() else int(is_there.argmin())
 
     def settle(self) -> None:
         """Goes back to the engine's own strategy, once a stream is over."""

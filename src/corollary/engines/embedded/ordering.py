@@ -23,15 +23,9 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 NUMBER, STRING, BOOLEAN, IRI, FIRST_MOMENT = 1, 2, 3, 4, 5
 """Kinds; numbers and everything from the first kind of moments on are equal where their ranks are."""
-_KIND_OF = {
-    Kind.INTEGER: NUMBER,
-    Kind.DOUBLE: NUMBER,
-    Kind.DECIMAL: NUMBER,
-    Kind.LARGE_INTEGER: NUMBER,
-    Kind.STRING: STRING,
-    Kind.BOOLEAN: BOOLEAN,
-    Kind.IRI: IRI,
-}
+_ORDER_KINDS = np.zeros(16, np.uint8)  # by kind of constant
+_ORDER_KINDS[[Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL, Kind.LARGE_INTEGER]] = NUMBER
+_ORDER_KINDS[[Kind.STRING, Kind.BOOLEAN, Kind.IRI]] = STRING, BOOLEAN, IRI
 _EXACT = 1 << 53
 _FEW, _FEW_TEXTS = 1000, 20_000
 
@@ -124,13 +118,10 @@ class Ordering:
         """Kinds and ranks of the constants from `start` on, with numbers as doubles and 0 for texts."""
         raw = self._universe.kinds[start : self._universe.size]
         words = self._universe.words[start : self._universe.size]
-        lookup = np.zeros(16, np.uint8)
-        for kind, order_kind in _KIND_OF.items():
-            lookup[kind] = order_kind
         ranks = np.where(raw == Kind.DOUBLE, words.view(np.float64), words.astype(np.float64))
         for code in np.flatnonzero((raw == Kind.DECIMAL) | (raw == Kind.LARGE_INTEGER)):
             ranks[code] = _nearest(self._fraction(start + int(code)))
-        kinds = lookup[raw]
+        kinds = _ORDER_KINDS[raw]
         for single, number in self._singles.items():
             if single >= start:
                 kinds[single - start], ranks[single - start] = NUMBER, number

@@ -122,18 +122,20 @@ class MaintainedRelation:
         counts = self.relation.support_of(owner)
         before = counts[numbers].astype(np.int64)
         after = before + change
-        assert (after >= 0).all(), f"support of {owner} below zero"
+        assert after.min() >= 0, f"support of {owner} below zero"
         self._counts_before.append((owner, numbers, before))
         counts[numbers] = after
-        lost = numbers[(before > 0) & (after == 0)]
-        if len(lost):
-            self.lost.append(lost)
+        is_hidden = after == 0
         was_hidden = (self.flags[numbers] & GONE) != 0
-        is_hidden = (after == 0) & (self.external_support(owner, numbers) == 0)
+        if is_hidden.any():
+            lost = numbers[is_hidden & (before > 0)]
+            if len(lost):
+                self.lost.append(lost)
+            is_hidden &= self.external_support(owner, numbers) == 0
         changed = numbers[was_hidden != is_hidden]
-        self.flags[changed] ^= GONE
-        self.hidden += int(is_hidden.sum()) - int(was_hidden.sum())
         if len(changed):
+            self.flags[changed] ^= GONE
+            self.hidden += int(np.count_nonzero(is_hidden)) - int(np.count_nonzero(was_hidden))
             self._touched.append(changed)
         found: Numbers = numbers[~was_hidden & is_hidden]
         return found
@@ -223,9 +225,13 @@ class MaintainedRelation:
 
     def changed_since(self, point: int) -> tuple[int, int]:
         """How many facts have disappeared and appeared since that point."""
-        numbers, times = np.unique(np.concatenate([_NOBODY, *self._touched[point:]]), return_counts=True)
-        gone = (self.flags[numbers[times % 2 == 1]] & GONE) != 0
-        return int(gone.sum()), int((~gone).sum())
+        parts = self._touched[point:]
+        numbers = parts[0] if parts else _NOBODY
+        if len(parts) > 1:
+            numbers, times = np.unique(np.concatenate(parts), return_counts=True)
+            numbers = numbers[times % 2 == 1]
+        gone = int(np.count_nonzero(self.flags[numbers] & GONE))
+        return gone, len(numbers) - gone
 
     def difference(self) -> tuple[Codes, Codes]:
         """The facts that were visible and are not, and those that are and were not."""
@@ -244,8 +250,8 @@ class MaintainedRelation:
     def commit(self) -> None:
         if not self._counts_before and not self._marked:
             return
-        touched = self.touched()
-        self.flags[touched] = np.where(self.flags[touched] & GONE, GONE | UNBORN, 0)
+        for touched in self._touched:  # a row may be in several of them
+            self.flags[touched] = (self.flags[touched] & GONE) * np.uint8(GONE | UNBORN)
         self._forget()
         if self.hidden > _COMPACT_FROM and self.hidden * 2 > self.relation.size:
             self.compact()
@@ -295,6 +301,8 @@ def _union(parts: list[Numbers]) -> Numbers:
 
 def distinct(numbers: Numbers) -> Numbers:
     """The numbers in order, each once; numpy's own function hashes, which takes ten times as long for many."""
+    if (numbers[1:] > numbers[:-1]).all():
+        return numbers
     ordered = np.sort(numbers)
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

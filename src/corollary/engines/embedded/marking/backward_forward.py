@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from corollary.engines.embedded.marking.compiled import loop
 from corollary.engines.embedded.marking.fact_table import (
     COMPLETE,
     EXPLICIT,
@@ -62,7 +62,7 @@ UNMARKED, LITERAL, ORDERED = 0, 1, 2  # no marks; as the paper's program; with a
 TRANSITIVE = 3  # marks from implicit facts too, for delete and rederive
 
 
-@njit(cache=True, nogil=True)
+@loop
 def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
     """Whether an instance uses a fact whose mark goes on to its head."""
     if work.scalars[LIST_EXPLICIT] == 0:
@@ -74,7 +74,7 @@ def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True)
+@loop
 def mark(table: Any, work: Any, fact: Any, mode: Any) -> None:
     if not table.flags[fact] & (MARKED | EXPLICIT):
         table.flags[fact] |= MARKED
@@ -82,7 +82,7 @@ def mark(table: Any, work: Any, fact: Any, mode: Any) -> None:
         work.scalars[N_IMPLICIT] += mode != LITERAL  # which counts those that it takes up
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _prove(table: Any, work: Any, fact: Any) -> None:
     """From waiting to checked and proven."""
     table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | V | C
@@ -90,7 +90,7 @@ def _prove(table: Any, work: Any, fact: Any) -> None:
     push(work, LIST_C, fact)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
     """a) Everything that follows from a proven fact and others."""
     frame, chosen, scalars = work.search, work.chosen, work.scalars
@@ -119,7 +119,7 @@ def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
             push(work, LIST_Y, head)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _last_waiting(table: Any, work: Any) -> Any:
     stack = work.lists[LIST_W]
     while work.scalars[LIST_W] > 0:
@@ -130,7 +130,7 @@ def _last_waiting(table: Any, work: Any) -> Any:
     return np.int64(NONE)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
     """b) One step for the fact that came last among those that wait; False where there is no room for its search."""
     scalars, chosen = work.scalars, work.chosen
@@ -165,7 +165,7 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
             return True
 
 
-@njit(cache=True, nogil=True)
+@loop
 def next_start(table: Any, work: Any) -> Any:
     """The next marked fact that was not looked at waits from now on; NONE when there is none."""
     scalars = work.scalars
@@ -179,7 +179,7 @@ def next_start(table: Any, work: Any) -> Any:
     return np.int64(NONE)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def next_affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """c) The next fact that uses a deleted one and was not looked at; NONE when there is none."""
     scalars, frame, chosen = work.scalars, work.deletion, work.chosen
@@ -207,7 +207,7 @@ def next_affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> A
     return np.int64(NONE)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def give_up_unproven(table: Any, work: Any) -> Any:
     """d) What was checked and could not be proven is deleted; False when that is nothing."""
     scalars, found = work.scalars, False
@@ -221,7 +221,7 @@ def give_up_unproven(table: Any, work: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True)
+@loop
 def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """Blocks a to d, until nothing more is to be deleted; what is has the flag D."""
     scalars = work.scalars
@@ -242,7 +242,7 @@ def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
     return PAUSED
 
 
-@njit(cache=True, nogil=True)
+@loop
 def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """f) Adds what follows from the facts of the queue. Each instance is found when the last of its facts is taken."""
     scalars, frame, chosen = work.scalars, work.search, work.chosen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from corollary.engines.embedded.marking.compiled import loop
 from corollary.engines.embedded.marking.fact_table import (
     COMPLETE,
     EXPLICIT,
@@ -48,14 +48,14 @@ from corollary.engines.embedded.marking.work import (
 )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _key(rows: Any, row: Any, key: Any) -> Any:
     for place in range(rows.shape[1]):
         key[place] = rows[row, place]
     return rows.shape[1]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def load_facts(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, flags: Any) -> None:
     """Distinct facts that were there before; there is room for them."""
     for row in range(len(rows)):
@@ -63,7 +63,7 @@ def load_facts(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, fla
         add(table, rules, predicate, work.key, flags[row])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> Any:
     """Marks those of the facts that are there. The consequences of one that is new are still to come: all will be marked.
 
@@ -83,7 +83,7 @@ def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) 
     return missing
 
 
-@njit(cache=True, nogil=True)
+@loop
 def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, is_derived: Any, next_rows: Any) -> Any:
     """Facts that nothing outside supports any more. Where the rules may derive one, it is checked; others are deleted.
 
@@ -103,7 +103,7 @@ def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, i
     return mark_explicit(table, rules, work, predicate, next_rows)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
     """Facts that something outside supports from now on; there is room for them."""
     for row in range(len(rows)):
@@ -116,7 +116,7 @@ def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) 
             push(work, LIST_QUEUE, fact)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def mark_returning(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
     """Marks those of the facts that go now and come back with the next update."""
     for row in range(len(rows)):
@@ -126,7 +126,7 @@ def mark_returning(table: Any, rules: Any, work: Any, predicate: Any, rows: Any)
             work.scalars[N_EXPLICIT] += 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def remove_deleted(table: Any, work: Any) -> None:
     """e) What is deleted is not there any more; its number stays its own until the end."""
     for place in range(work.scalars[LIST_D]):
@@ -135,7 +135,7 @@ def remove_deleted(table: Any, work: Any) -> None:
             table.flags[fact] &= ~np.uint16(PRESENT)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def collect(table: Any, rules: Any, work: Any) -> Any:
     """Lists the facts that the rules support no more, then those that nothing but the rules supports; gives both numbers."""
     scalars, flags = work.scalars, table.flags
@@ -156,7 +156,7 @@ def collect(table: Any, rules: Any, work: Any) -> Any:
     return gone, scalars[LIST_OUT]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def prepare_next(table: Any, rules: Any, work: Any) -> None:
     """g) Empties the lists; marked facts are where the next update starts."""
     scalars, flags, lists = work.scalars, table.flags, work.lists
@@ -199,7 +199,7 @@ def prepare_next(table: Any, rules: Any, work: Any) -> None:
     scalars[MARKED_STARTS] = scalars[LIST_STARTS]
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _keep_instances(table: Any, work: Any) -> None:
     """The instances of this update that the next one may need: the head has gone, and each fact is there or comes back."""
     scalars, kept = work.scalars, 0
@@ -210,7 +210,8 @@ def _keep_instances(table: Any, work: Any) -> None:
             if row[place] != NONE and not table.flags[row[place]] & (PRESENT | POSITIVE):
                 wanted = False
         if wanted:
-            work.instances[kept] = row
+            for place in range(len(row)):
+                work.instances[kept, place] = row[place]
             kept += 1
         elif not table.flags[row[0]] & PRESENT:
             table.flags[row[0]] &= ~np.uint16(POSITIVE)

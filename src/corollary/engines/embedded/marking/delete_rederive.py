@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from corollary.engines.embedded.marking.backward_forward import TRANSITIVE, mark, marks
+from corollary.engines.embedded.marking.compiled import loop
 from corollary.engines.embedded.marking.fact_table import EXPLICIT, NONE, POSITIVE, PRESENT, QUEUED, D, V
 from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
 from corollary.engines.embedded.marking.rule_tables import P_LEVELS, P_LEVELS_END
@@ -37,7 +37,7 @@ from corollary.engines.embedded.marking.work import (
 )
 
 
-@njit(cache=True, nogil=True)
+@loop
 def overdelete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """Takes back everything that may depend on what is deleted, but for facts that are supported from outside."""
     scalars, frame, chosen = work.scalars, work.search, work.chosen
@@ -72,7 +72,7 @@ def overdelete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -
     return DONE
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _comes_back(table: Any, frame: Any, chosen: Any, count: Any) -> Any:
     flags = table.flags[frame[F_FACT]]
     for level in range(count):
@@ -80,7 +80,7 @@ def _comes_back(table: Any, frame: Any, chosen: Any, count: Any) -> Any:
     return flags & POSITIVE
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _keep(table: Any, work: Any, frame: Any, head: Any, count: Any) -> None:
     row = work.instances[work.scalars[KEPT]]
     row[:] = NONE
@@ -93,7 +93,7 @@ def _keep(table: Any, work: Any, frame: Any, head: Any, count: Any) -> None:
     work.scalars[N_IMPLICIT] += 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def rederive_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """Finds those of the facts taken back that follow from what is left; they lose the flag D."""
     scalars, frame, chosen = work.scalars, work.search, work.chosen
@@ -128,7 +128,7 @@ def rederive_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> 
             return DONE
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _take_again(table: Any, rules: Any, work: Any, plan: Any, frame: Any, fact: Any, mode: Any) -> None:
     table.flags[fact] = (table.flags[fact] & ~np.uint16(D | POSITIVE)) | V
     push(work, LIST_V, fact)
@@ -137,7 +137,7 @@ def _take_again(table: Any, rules: Any, work: Any, plan: Any, frame: Any, fact: 
         mark(table, work, fact, TRANSITIVE)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def bring_back(table: Any, work: Any) -> None:
     """The heads of kept instances whose facts are there again."""
     scalars = work.scalars

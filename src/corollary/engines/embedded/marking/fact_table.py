@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from corollary.engines.embedded.marking.compiled import loop, part_of_loop
 from corollary.engines.embedded.marking.rule_tables import RuleTables
 
 # What is known about a fact. Capital letters are the sets of Algorithm 1.
@@ -77,13 +77,13 @@ def grown(table: FactTable, rules: RuleTables, at_least: int) -> FactTable:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _mix(seed: Any, code: Any) -> Any:
     mixed = (seed ^ np.uint64(code)) * _MULTIPLIER
     return mixed ^ (mixed >> np.uint64(29))
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def hash_of(predicate: Any, key: Any, width: Any) -> Any:
     found = _mix(np.uint64(predicate + 1), np.uint64(width))
     for place in range(width):
@@ -91,12 +91,12 @@ def hash_of(predicate: Any, key: Any, width: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def bucket_of(hashed: Any, buckets: Any) -> Any:
     return np.int64(hashed & np.uint64(buckets - 1))
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def find(table: Any, predicate: Any, key: Any, width: Any) -> Any:
     """The number of a fact, present or not; NONE where it has none."""
     fact = np.int64(table.hash_first[bucket_of(hash_of(predicate, key, width), len(table.hash_first))])
@@ -113,12 +113,12 @@ def find(table: Any, predicate: Any, key: Any, width: Any) -> Any:
     return np.int64(NONE)
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def has_room(table: Any) -> Any:
     return table.scalars[FREE] != NONE or table.scalars[USED] < len(table.predicate)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def add(table: Any, rules: Any, predicate: Any, key: Any, flags: Any) -> Any:
     """The number of a new fact, for which there is room."""
     scalars = table.scalars
@@ -138,7 +138,7 @@ def add(table: Any, rules: Any, predicate: Any, key: Any, flags: Any) -> Any:
     return fact
 
 
-@njit(cache=True, nogil=True)
+@loop
 def release(table: Any, rules: Any, fact: Any) -> None:
     """Forgets a fact; its number is free."""
     predicate = table.predicate[fact]
@@ -166,7 +166,7 @@ def release(table: Any, rules: Any, fact: Any) -> None:
     table.scalars[LIVE] -= 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _index_bucket(table: Any, rules: Any, index: Any, fact: Any) -> Any:
     hashed = np.uint64(index + 1)
     for place in range(rules.index_columns_first[index], rules.index_columns_first[index + 1]):
@@ -174,7 +174,7 @@ def _index_bucket(table: Any, rules: Any, index: Any, fact: Any) -> Any:
     return bucket_of(hashed, len(table.hash_first))
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def first_of_chain(table: Any, rules: Any, level: Any, registers: Any, base: Any) -> Any:
     """The first fact that may fit the key of a level (see `matching`)."""
     index = rules.levels[level, 1]
@@ -185,7 +185,7 @@ def first_of_chain(table: Any, rules: Any, level: Any, registers: Any, base: Any
     return np.int64(table.first[rules.levels[level, 2], bucket_of(hashed, len(table.hash_first))])
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _link(table: Any, rules: Any, fact: Any) -> None:
     predicate = table.predicate[fact]
     bucket = bucket_of(hash_of(predicate, table.arguments[fact], rules.arities[predicate]), len(table.hash_first))
@@ -202,7 +202,7 @@ def _link(table: Any, rules: Any, fact: Any) -> None:
         table.first[local, start] = fact
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _link_all(table: Any, rules: Any) -> None:
     for fact in range(table.scalars[USED]):
         if table.predicate[fact] != NONE:

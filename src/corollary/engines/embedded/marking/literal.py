@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from corollary.engines.embedded.marking.backward_forward import (
     LITERAL,
@@ -27,6 +26,7 @@ from corollary.engines.embedded.marking.backward_forward import (
     next_affected,
     next_start,
 )
+from corollary.engines.embedded.marking.compiled import loop
 from corollary.engines.embedded.marking.fact_table import EXPLICIT, NONE, PRESENT, C, D, V, W, Y
 from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
 from corollary.engines.embedded.marking.rule_tables import P_LEVELS, P_LEVELS_END
@@ -56,7 +56,7 @@ _CHECK, _NEEDS, _FORWARD, _DELAYED = 0, 1, 2, 3
 _STAGE = -1  # where a frame says so
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _open(work: Any, fact: Any, stage: Any) -> None:
     frame = work.frames[work.scalars[OPEN_FRAMES]]
     start_search(frame, fact)
@@ -64,7 +64,7 @@ def _open(work: Any, fact: Any, stage: Any) -> None:
     work.scalars[OPEN_FRAMES] += 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _prove(table: Any, work: Any, fact: Any) -> None:
     if not table.flags[fact] & C:
         push(work, LIST_C, fact)
@@ -72,13 +72,13 @@ def _prove(table: Any, work: Any, fact: Any) -> None:
     push(work, LIST_V, fact)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _is_checked(table: Any, fact: Any) -> Any:
     """Whether a fact is being checked and has no proof yet."""
     return (table.flags[fact] & (W | C)) != 0 and not table.flags[fact] & (V | D)
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _check_others(table: Any, rules: Any, work: Any, plan: Any, frame: Any) -> Any:
     """The facts of an instance that were not looked at are checked next, explicit ones first; False where there are none."""
     found = False
@@ -94,7 +94,7 @@ def _check_others(table: Any, rules: Any, work: Any, plan: Any, frame: Any) -> A
     return found
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _has_proof(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
     """Whether proven facts derive a fact; it is marked where a marked one is among them."""
     frame = work.search
@@ -109,7 +109,7 @@ def _has_proof(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
     return True
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _check(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
     """b) The next instance that may prove a fact; at the end, whether it is proven."""
     scalars, fact = work.scalars, frame[F_FACT]
@@ -135,7 +135,7 @@ def _check(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
     scalars[OPEN_FRAMES] -= 1
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _needs(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
     """b) The next fact that one being checked needs beside a proven or delayed one."""
     scalars, fact = work.scalars, frame[F_FACT]
@@ -165,7 +165,7 @@ def _needs(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
         frame[_STAGE] = _FORWARD
 
 
-@njit(cache=True, nogil=True)
+@loop
 def _derive(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
     """a) The next fact that follows from a proven one and others."""
     scalars = work.scalars
@@ -191,7 +191,7 @@ def _derive(table: Any, rules: Any, work: Any, frame: Any, order: Any) -> None:
         return
 
 
-@njit(cache=True, nogil=True)
+@loop
 def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """Blocks a to d, until nothing more is to be deleted; what is has the flag D."""
     scalars = work.scalars

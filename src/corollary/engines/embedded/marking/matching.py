@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from corollary.engines.embedded.marking.compiled import part_of_loop
 from corollary.engines.embedded.marking.fact_table import NONE, find, first_of_chain
 from corollary.engines.embedded.marking.rule_tables import (
     BIND,
@@ -40,7 +40,7 @@ F_FACT, F_SLOT, F_LEVEL, F_REGISTERS = 0, 1, 2, 3
 _MATCHED, _DONE, FRESH = -1, -2, -3
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _holds(operator: Any, negated: Any, left: Any, right: Any, kinds: Any, ranks: Any) -> Any:
     """As the join kernel compares: numbers by value, everything else by identity or among its own kind."""
     if operator <= 1:
@@ -60,7 +60,7 @@ def _holds(operator: Any, negated: Any, left: Any, right: Any, kinds: Any, ranks
     return found != (negated != 0)
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _passes(rules: Any, start: Any, stop: Any, frame: Any, order: Any) -> Any:
     for test in range(start, stop):
         left, right = frame[F_REGISTERS + rules.tests[test, 1]], frame[F_REGISTERS + rules.tests[test, 2]]
@@ -69,7 +69,7 @@ def _passes(rules: Any, start: Any, stop: Any, frame: Any, order: Any) -> Any:
     return True
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _binds(table: Any, rules: Any, start: Any, stop: Any, fact: Any, frame: Any) -> Any:
     """Whether a fact fits the registers; those that have no value yet get one."""
     for op in range(start, stop):
@@ -82,7 +82,7 @@ def _binds(table: Any, rules: Any, start: Any, stop: Any, fact: Any, frame: Any)
     return True
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _matches(table: Any, rules: Any, plan: Any, fact: Any, frame: Any, order: Any) -> Any:
     for constant in range(rules.plans[plan, P_CONSTANTS], rules.plans[plan, P_CONSTANTS_END]):
         frame[F_REGISTERS + rules.constants[constant, 0]] = rules.constants[constant, 1]
@@ -91,7 +91,7 @@ def _matches(table: Any, rules: Any, plan: Any, fact: Any, frame: Any, order: An
     return _passes(rules, rules.plans[plan, P_TESTS], rules.plans[plan, P_TESTS_END], frame, order)
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _open(table: Any, rules: Any, level: Any, frame: Any, key: Any) -> Any:
     """The first fact to look at on a level."""
     if rules.levels[level, L_INDEX] != NONE:
@@ -104,14 +104,14 @@ def _open(table: Any, rules: Any, level: Any, frame: Any, key: Any) -> Any:
     return find(table, rules.levels[level, L_PREDICATE], key, width)
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _following(table: Any, rules: Any, level: Any, fact: Any) -> Any:
     if rules.levels[level, L_INDEX] == NONE:
         return np.int64(NONE)
     return np.int64(table.links[fact, rules.levels[level, L_LOCAL]])
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def _next_of_plan(
     table: Any, rules: Any, plan: Any, frame: Any, chosen: Any, needs: Any, excludes: Any, order: Any, key: Any
 ) -> Any:
@@ -157,14 +157,14 @@ def _next_of_plan(
         fact = _open(table, rules, first + level, frame, key)
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def start_search(frame: Any, fact: Any) -> None:
     frame[F_FACT] = fact
     frame[F_SLOT] = 0
     frame[F_LEVEL] = FRESH
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def next_instance(
     table: Any, rules: Any, heads: Any, frame: Any, chosen: Any, needs: Any, excludes: Any, order: Any, key: Any
 ) -> Any:
@@ -188,7 +188,7 @@ def next_instance(
     return np.int64(NONE)
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def head_of(table: Any, rules: Any, plan: Any, frame: Any, key: Any) -> Any:
     """The number of an instance's head, or NONE; the arguments of the head are in `key` then."""
     width = 0

@@ -214,7 +214,7 @@ class Region:
         """Facts by predicate, as rows of codes; predicates without rules are left out."""
         predicates = self._table.predicate[facts]
         found = {}
-        for number in np.unique(predicates) if len(facts) else ():
+        for number in np.flatnonzero(np.bincount(predicates)).tolist():
             name = self._names[number]
             if name in self.tables.heads:
                 of_predicate = facts[predicates == number]

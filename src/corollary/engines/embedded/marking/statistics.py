@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 
 @dataclass
@@ -23,5 +23,6 @@ class MarkingStatistics:
     seen: int = 0
 
     def add(self, other: MarkingStatistics) -> None:
-        for part in fields(other):
-            setattr(self, part.name, getattr(self, part.name) + getattr(other, part.name))
+        mine = vars(self)  # `fields` takes longer than many an update
+        for name, value in vars(other).items():
+            mine[name] += value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from corollary.engines.embedded.marking.compiled import part_of_loop
 from corollary.engines.embedded.marking.rule_tables import RuleTables
 
 # Lists of facts. A scalar with the number of a list is its length, TAKEN plus that number how much of it was taken so far.
@@ -73,7 +73,7 @@ def with_more_instances(work: Work) -> Work:
     return work._replace(instances=np.concatenate((work.instances, more)))
 
 
-@njit(cache=True, nogil=True)
+@part_of_loop
 def push(work: Any, number: Any, fact: Any) -> None:
     work.lists[number, work.scalars[number]] = fact
     work.scalars[number] += 1
