@@ -25,7 +25,7 @@ from corollary.program.arities import SizedName, full_names, name_with_arity, qu
 from corollary.program.host_functions import register
 from corollary.reasoning import RuleEdit, edit_rules
 from corollary.reasoning.demand import Demanded
-from corollary.settings import Settings
+from corollary.settings import Settings, check_rule_names
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
 from corollary.store.stored import Stored
@@ -70,7 +70,9 @@ class KnowledgeBase(Stored, Streaming):
         self.analysis: Analysis = analysis.under(Meaning.of(self.settings))
         if self.analysis.errors:
             raise ProgramError(self.analysis.diagnostics)
-        if wrong := [*check_evaluable(queries=self.program.queries), *check_functions(self.program)]:
+        names = [rule.name for rule in self.program.rules]
+        wrong = [*check_evaluable(queries=self.program.queries), *check_functions(self.program)]
+        if wrong := [*wrong, *check_rule_names(self.settings, names)]:
             raise ProgramError(wrong)
         self.limits = self.settings.limits
         self._lock = threading.RLock()  # a change excludes readers: they see what was before it or what is after it

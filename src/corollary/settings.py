@@ -6,7 +6,7 @@ A setting is declared once, here: its name is a keyword of `KnowledgeBase(…)`,
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -136,6 +136,16 @@ class Settings:
 SETTINGS = {one.name: one for one in fields(Settings)}
 
 
+def check_rule_names(settings: Settings, rules: Collection[str]) -> Iterator[Diagnostic]:
+    """An error for each rule that `index` has a word for and that a program with these rules does not have."""
+    for name in settings.index if isinstance(settings.index, Mapping) else ():
+        if name not in rules:
+            several = [rule for rule in rules if rule.startswith(f"{name}.")]
+            hint = did_you_mean(name, rules) if not several else f"it has several heads: {', '.join(several)}"
+            message = f"the setting index.{name} is for a rule that is not there"
+            yield Diagnostic(catalogue.BAD_SETTINGS, message, hint=hint or "`corollary check` shows the names of rules")
+
+
 def setting_from_text(text: str) -> tuple[str, Any]:
     """A setting as a command has it: `strategy=dred`, `limits.facts=1000`; the value is TOML, or a text without quotes."""
     name, equals, written = text.partition("=")
@@ -164,6 +174,8 @@ def _checked(name: str, value: Any) -> Any:
         hint = did_you_mean(name, SETTINGS) or f"there are {', '.join(SETTINGS)}"
         raise ValueError(f"there is no setting '{name}': {hint}")
     if name == "index" and isinstance(value, Mapping):
+        if nested := [rule for rule, word in value.items() if isinstance(word, Mapping)]:
+            raise ValueError(f'a name with a point is in quotes in TOML: index."{nested[0]}.…"')
         return {rule: _checked(name, word) for rule, word in value.items()}
     if choices := known.metadata["choices"]:
         if value not in choices:

@@ -174,3 +174,12 @@ def test_a_program_that_declares_a_function_needs_it() -> None:
 def test_without_registration_a_name_is_a_symbol() -> None:
     kb = KnowledgeBase("n(1). p(score(X)) :- n(X).")
     assert [str(row) for row in kb.facts("p").constants()] == ["(Structure(name='score', arguments=(1,)),)"]
+
+
+def test_a_function_that_stands_for_a_predicate_is_told_how_to_write_it() -> None:
+    @function
+    def heavy(weight: int) -> bool:
+        return weight > 3
+
+    (warning,) = KnowledgeBase("w(1). p(X) :- w(X), not heavy(X).").warnings
+    assert warning.hint == "the function is written heavy(…) = true, or BIND(heavy(…) AS X), in a body"

@@ -42,6 +42,19 @@ def test_facts_and_rules_of_either_may_come_and_go() -> None:
     assert "p/3" not in kb.predicates()
 
 
+def test_equal_constants_stand_for_each_other_in_all_of_them() -> None:
+    kb = KnowledgeBase("a = b. p(a). p(a, 1). X = Y :- alias(X, Y).", mixed_arities=True)
+    assert kb.predicates() == ["=", "alias/2", "p/1", "p/2"]
+    assert set(kb.facts("p/1")) == {("a",), ("b",)}
+    assert set(kb.facts("p/2")) == {("a", 1), ("b", 1)}
+    kb.apply(Change(insert={"=": [("b", "c")]}, delete={"=": [("a", "b")]}))
+    assert set(kb.facts("p/1")) == {("a",)}
+    kb.insert("=", [("c", "a")])
+    kb.insert("alias", [("c", "d")])
+    assert set(kb.facts("p/1")) == {("a",), ("b",), ("c",), ("d",)}
+    assert ("b", "c") in set(kb.facts("="))
+
+
 def test_a_stored_knowledge_base_stays_as_it_was_made(tmp_path: Path) -> None:
     KnowledgeBase(TEXT, mixed_arities=True).save(tmp_path / "kb")
     with KnowledgeBase.open(tmp_path / "kb") as kb:

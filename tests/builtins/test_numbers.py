@@ -122,3 +122,12 @@ def test_quotients_and_remainders_of_doubles_belong_together() -> None:
 def test_digits_of_other_scripts_are_no_numbers(text: str) -> None:
     with pytest.raises(ProgramError):
         KnowledgeBase(text)
+
+
+@pytest.mark.parametrize("number", [2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, -(2**53) - 1, 2**63 - 1])
+@pytest.mark.parametrize("operator", ["=", "<", ">="])
+def test_computed_doubles_and_large_integers_are_compared_exactly(number: int, operator: str) -> None:
+    text = f"e({print_value(float(number))}, {number}). p(X) :- e(X, Y), X + 0 {operator} Y. q(X) :- e(X, Y), Y + 0 {operator} X."
+    expected = evaluate(parse_program(text))
+    kb = KnowledgeBase(text)
+    assert [kb.count("p"), kb.count("q")] == [len(expected["p"]), len(expected["q"])]

@@ -51,6 +51,7 @@ def test_a_file_of_settings(tmp_path: Path) -> None:
         ("precision = true", "precision is a whole number from 1 to 53, not True"),
         ("precision = 20.0", "precision is a whole number from 1 to 53, not 20.0"),
         ('stratification = "locally"', "there is no stratification 'locally': did you mean 'local'?"),
+        ('index.r1.1 = "yield"', 'a name with a point is in quotes in TOML: index."r1.…"'),
         ("strategy = ", "Invalid value"),
     ],
 )
@@ -149,3 +150,20 @@ def test_settings_of_spark_have_a_keyword_of_their_own() -> None:
 
 def test_every_pass_over_rules_can_be_left_out() -> None:
     assert set(NAMES) < set(OPTIMISATIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("strat", "did you mean 'start'?"),
+        ("r2", "it has several heads: r2.1, r2.2"),
+        ("nothing", "`corollary check` shows the names of rules"),
+    ],
+)
+def test_the_rules_of_an_index_are_there(name: str, hint: str) -> None:
+    program = "start: p(X) :- q(X), s(X). u(X), v(X) :- q(X), s(X)."
+    with pytest.raises(ProgramError) as caught:
+        KnowledgeBase(program, index={"start": "yield", "r2.1": "hash", name: "yield"})
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.hint) == ("E413", hint)
+    assert found.message == f"the setting index.{name} is for a rule that is not there"

@@ -78,6 +78,16 @@ def test_the_universe_follows_changes() -> None:
     assert kb.predicates() == ["p", "q", "r"]
 
 
+def test_stated_facts_feed_the_universe_with_equal_constants_too() -> None:
+    text = "a = b. e(c). r(d). s(Z, X) :- r(X). q(X) :- e(X), not s(X, X)."
+    assert [one for one, _ in facts(text, "s")] == ["a", "b", "c", "d"]
+    kb = KnowledgeBase(text, unsafe="universe")
+    kb.materialise()
+    kb.insert("e", [("z",)])
+    kb.delete("=", [("a", "b")])
+    assert sorted(kb.facts("s")) == [("c", "d"), ("d", "d"), ("z", "d")]
+
+
 # -- generated programs ------------------------------------------------------------------------------------------------
 
 FACTS = ("d(1)", "d(2)", "e(1, a)", "e(2, 3)", "e(b, 1)", "p(2)", "q(c)", "s(1, a)")

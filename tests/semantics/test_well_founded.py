@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary import KnowledgeBase
+from corollary import Change, KnowledgeBase
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program
 from corollary.program import Program
@@ -223,3 +223,18 @@ def test_strategies_agree() -> None:
         assert list(kb.facts("lost")) == [(3,)]
         kb.delete("move", [(2, 3)])
         assert (list(kb.facts("lost")), list(kb.undefined("lost"))) == ([(2,)], [(4,)])
+
+
+def test_a_game_without_its_negation_is_counted_from_the_start() -> None:
+    rules = "p(X, Y) :- m(X, Y). p(X, Z) :- p(X, Y), p(Y, Z), c(X). p(X, X) :- w(X). w(X) :- p(X, X)."
+    game = "win: w(X) :- m(X, Y), not w(Y), p(X, Y)."
+    moves = [(at, to) for at in range(4) for to in range(4) if (at + 2 * to) % 3]
+    stated = "c(0). c(1). c(2)."
+    kb = KnowledgeBase(f"{game} {rules} {stated}", semantics="well-founded", strategy="dred-counting")
+    kb.insert("m", moves[3:])
+    kb.materialise()
+    kb.insert("m", moves[:3])
+    kb.apply(Change(delete={"m": moves[:1]}, remove_rules=("win",)))
+    kb.delete("m", moves[1:6])
+    left = " ".join(f"m{move}." for move in moves[6:])
+    assert_facts(kb, true_facts(parse_program(f"{rules} {stated} {left}")), "")

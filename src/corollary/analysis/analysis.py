@@ -95,7 +95,7 @@ class Analysis:
         if not self.meaning.mixed_arities:
             return found
         # A directive may name several predicates at once; it adds none of its own.
-        return {name: info for name, info in found.items() if isinstance(name, SizedName)}
+        return {name: info for name, info in found.items() if isinstance(name, SizedName) or name == EQUALITY}
 
     @cached_property
     def modules(self) -> list[str]:

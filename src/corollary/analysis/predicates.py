@@ -108,6 +108,8 @@ def check_definitions(program: Program) -> Iterator[Diagnostic]:
         hint = f"is this meant: {form}?" if form else did_you_mean(shown, known_names)
         if hint is None and (builtin := meant_condition(name)) is not None:
             hint = f"the built-in is written {builtin.shown}(…) in a body"
+        elif hint is None and find_builtin(name) is not None:
+            hint = f"the function is written {shown}(…) = true, or BIND({shown}(…) AS X), in a body"
         if name in in_rules:
             message = f"'{shown}' is used but never defined: no fact, no rule, no @input"
             yield Diagnostic(catalogue.UNDEFINED_PREDICATE, message, atom.span, hint)

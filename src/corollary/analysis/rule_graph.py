@@ -118,22 +118,17 @@ def connect(
     edges: Digraph[str, Dependency], producers: Iterable[Rule], consumers: Iterable[Rule], *, local: bool = True
 ) -> None:
     """Adds the edges from each producer to each consumer that can use what it derives."""
-    by_head: dict[str, list[Rule]] = {}
+    by_head: dict[str, list[tuple[str, Atom]]] = {}
     for rule in producers:
-        by_head.setdefault(rule.head.predicate, []).append(rule)
+        head = refined(rule.head, restrictions(rule.body)) if local else rule.head
+        by_head.setdefault(rule.head.predicate, []).append((rule.name, head))
     for consumer in consumers:
+        known = restrictions(consumer.body) if local else {}
         for atom, kind in atoms_of(consumer.body, aggregated=consumer.has_head_aggregate):
-            for producer in by_head.get(atom.predicate, ()):
-                if not local or (may_unify(producer.head, atom) and _may_meet(producer, consumer, atom)):
-                    edges.connect(producer.name, consumer.name, [Dependency(kind)])
-
-
-def _may_meet(producer: Rule, consumer: Rule, atom: Atom) -> bool:
-    """Whether a fact of one rule may be what the atom of the other asks for, with what comparisons say about variables."""
-    made, wanted = restrictions(producer.body), restrictions(consumer.body)
-    if not (made or wanted):
-        return True
-    return may_unify(refined(producer.head, made), refined(atom, wanted))
+            wanted = refined(atom, known)
+            for producer, head in by_head.get(atom.predicate, ()):
+                if not local or may_unify(head, wanted):
+                    edges.connect(producer, consumer.name, [Dependency(kind)])
 
 
 def link(

@@ -22,8 +22,10 @@ class SizedName(str):
         return self.rpartition("/")[0]
 
 
-def name_with_arity(name: str, arity: int) -> SizedName:
-    """`p/2`; a name that says so already stays."""
+def name_with_arity(name: str, arity: int) -> str:
+    """`p/2`; a name that says so already stays, and so does the equality, which has two arguments always."""
+    if name == EQUALITY:
+        return name
     ending = f"/{arity}"
     return SizedName(name if name.endswith(ending) else name + ending)
 
@@ -105,4 +107,4 @@ def _element(element: BodyElement) -> BodyElement:
 
 
 def _atom(atom: Atom) -> Atom:
-    return atom if atom.predicate == EQUALITY else replace(atom, predicate=name_with_arity(atom.predicate, atom.arity))
+    return replace(atom, predicate=name_with_arity(atom.predicate, atom.arity))

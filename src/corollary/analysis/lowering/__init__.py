@@ -4,7 +4,7 @@ from corollary.analysis.lowering.doubling import is_possible, possible, tells_po
 from corollary.analysis.lowering.equality import SAME
 from corollary.analysis.lowering.lower import lower, lower_query
 from corollary.analysis.lowering.precision import query_with_precision, with_precision
-from corollary.analysis.lowering.separation import is_case_of
+from corollary.analysis.lowering.separation import is_case_of, rule_of_case
 from corollary.analysis.lowering.universe import body_with_universe, with_universe
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "lower_query",
     "possible",
     "query_with_precision",
+    "rule_of_case",
     "tells_possible",
     "with_precision",
     "with_universe",

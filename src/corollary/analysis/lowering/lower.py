@@ -23,7 +23,7 @@ def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int]) -> Rul
     rules = tuple(graph.rules.values())
     lowered = with_congruence(rules, arities)
     if meaning.has_universe:
-        lowered = limited_by_universe(lowered, arities, meaning)
+        lowered = limited_by_universe(lowered, rules, arities, meaning)
     lowered = with_precision(lowered, meaning.precision)
     lowered = tuple(part for rule in lowered for part in with_known_negations(rule))
     current = graph if lowered == rules else RuleGraph.of(lowered)

@@ -33,7 +33,12 @@ def separated(graph: RuleGraph) -> tuple[Rule, ...] | None:
 
 def is_case_of(name: str, rule: str) -> bool:
     """Whether a rule that engines run is one of the program, or one of the cases that it was split into."""
-    return name == rule or name.startswith(f"{rule} where ")
+    return rule_of_case(name) == rule
+
+
+def rule_of_case(name: str) -> str:
+    """The rule of the program that a rule which engines run was split from, or that it is."""
+    return name.partition(" where ")[0]
 
 
 def _cases(graph: RuleGraph, node: HyperNode, name: str) -> Iterator[Rule]:

@@ -34,8 +34,14 @@ from corollary.program import (
 UNIVERSE = "\0universe"
 
 
-def limited_by_universe(rules: Sequence[Rule], arities: Mapping[str, int], meaning: Meaning) -> tuple[Rule, ...]:
-    """The rules with the universe as the range of each variable that nothing limits."""
+def limited_by_universe(
+    rules: Sequence[Rule], written: Sequence[Rule], arities: Mapping[str, int], meaning: Meaning
+) -> tuple[Rule, ...]:
+    """The rules with the universe as the range of each variable that nothing limits.
+
+    `written` are those of the program itself. A predicate that only other rules have facts for, those of equality, is no derived
+    one here: its facts are stated, and the universe has no other way to know of their constants.
+    """
     limited = tuple(replace(rule, body=body_with_universe(rule)) for rule in rules)
     feeding = _with_constants(rules, limited, arities)
     if meaning.is_well_founded:
@@ -44,7 +50,7 @@ def limited_by_universe(rules: Sequence[Rule], arities: Mapping[str, int], meani
     if not any(graph.is_undecided(node) for node in graph.hyper_nodes):
         return feeding
     made = {rule.head.predicate for rule in rules if _makes_constants(rule)}
-    derived = {rule.head.predicate for rule in rules}
+    derived = {rule.head.predicate for rule in written}
     needed = {name: arity for name, arity in arities.items() if name in made or name not in derived}
     return _with_constants(rules, limited, needed)
 

@@ -228,6 +228,6 @@ def _length(vector: Vector) -> int:
 def _beyond_doubles(*vectors: Vector) -> bool:
     """Whether numpy's conversion of integers to doubles could lose something in a mixed comparison."""
     return any(
-        one.kind == Kind.INTEGER and len(one.values) and np.abs(one.values.astype(np.float64)).max() > 2**53
+        one.kind == Kind.INTEGER and len(one.values) and np.abs(one.values.astype(np.float64)).max() >= 2**53
         for one in vectors
     )

@@ -54,6 +54,17 @@ def test_each_rule_may_have_its_own() -> None:
     assert list(kb.facts("g")) == [(1,)]
 
 
+def test_the_cases_of_a_rule_that_constants_split_have_its_index() -> None:
+    program = "p(2, X) :- q(X), not r(3, X). copy: r(Y, X) :- p(Y, X), s(X). s(1)."
+    kb = KnowledgeBase(program, index={"r1": "yield", "copy": "yield"})
+    kb.materialise()
+    result = kb.apply(Change(insert={"q": [(1,)]}))
+    cases = {step.owner: step.strategy for step in result.report.steps if step.owner.startswith("{copy where ")}
+    assert len(cases) == 2
+    assert set(cases.values()) == {"yield index"}
+    assert list(kb.facts("r")) == [(2, 1)]
+
+
 def test_activations_cascade_through_hyper_nodes_until_nothing_yields() -> None:
     rules = """
     reach(X, Y) :- road(X, Y), open(X).

@@ -47,7 +47,7 @@ def change_steps(
         if step.heads.keys() & transaction.opened.keys() and isinstance(step, RuleStep) and step.recursive:
             change.closed |= dict.fromkeys(step.heads, frozenset(step.rules))
             continue
-        heir = _heir(step, heir_of_rule)
+        heir = _heir(step, heir_of_rule, counts=counts)
         _hand_over(step, heir, transaction, counts=counts, replaces=replaces)
         if heir is not None and isinstance(step, RuleStep):
             kept |= {rule.name for rule in step.rules if rule.name in heir_of_rule}
@@ -91,9 +91,12 @@ def _may_insert(name: str, transaction: Transaction) -> bool:
     return maintained is None or len(maintained.difference()[1]) > 0
 
 
-def _heir(step: Step, heir_of_rule: dict[str, RuleStep]) -> RuleStep | None:
-    """The recursive step that goes on with all rules that are left of a step; None where there is no such step."""
-    if not isinstance(step, RuleStep):
+def _heir(step: Step, heir_of_rule: dict[str, RuleStep], *, counts: bool) -> RuleStep | None:
+    """The recursive step that goes on with all rules that are left of a step; None where there is no such step.
+
+    A step whose rules run by turns has never counted: whoever `counts` starts with them.
+    """
+    if not isinstance(step, RuleStep) or (step.alternates and counts):
         return None
     heirs = {heir_of_rule[rule.name].owner: heir_of_rule[rule.name] for rule in step.rules if rule.name in heir_of_rule}
     if len(heirs) != 1:

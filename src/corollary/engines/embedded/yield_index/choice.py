@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from corollary.analysis.lowering import rule_of_case
+
 HASH, YIELD, AUTO = "hash", "yield", "auto"
 
 _WINDOW = 8_192  # changed facts after which there is something to say
@@ -68,7 +70,7 @@ class IndexChoice:
         return self._default != HASH or any(word != HASH for word in self._by_rule.values())
 
     def of(self, rule: str) -> str:
-        return self._by_rule.get(rule, self._default)
+        return self._by_rule.get(rule_of_case(rule), self._default)
 
     def uses_index(self, rule: str) -> bool:
         word = self.of(rule)
