@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.engines.embedded.marking.compiled import loop
+from corollary.engines.embedded.marking.compiled import loop, part_of_loop
 from corollary.engines.embedded.marking.fact_table import (
     COMPLETE,
     EXPLICIT,
@@ -62,7 +62,7 @@ UNMARKED, LITERAL, ORDERED = 0, 1, 2  # no marks; as the paper's program; with a
 TRANSITIVE = 3  # marks from implicit facts too, for delete and rederive
 
 
-@loop
+@part_of_loop
 def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
     """Whether an instance uses a fact whose mark goes on to its head."""
     if work.scalars[LIST_EXPLICIT] == 0:
@@ -74,7 +74,7 @@ def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
     return found
 
 
-@loop
+@part_of_loop
 def mark(table: Any, work: Any, fact: Any, mode: Any) -> None:
     if not table.flags[fact] & (MARKED | EXPLICIT):
         table.flags[fact] |= MARKED
@@ -82,7 +82,7 @@ def mark(table: Any, work: Any, fact: Any, mode: Any) -> None:
         work.scalars[N_IMPLICIT] += mode != LITERAL  # which counts those that it takes up
 
 
-@loop
+@part_of_loop
 def _prove(table: Any, work: Any, fact: Any) -> None:
     """From waiting to checked and proven."""
     table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | V | C
@@ -119,7 +119,7 @@ def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
             push(work, LIST_Y, head)
 
 
-@loop
+@part_of_loop
 def _last_waiting(table: Any, work: Any) -> Any:
     stack = work.lists[LIST_W]
     while work.scalars[LIST_W] > 0:
@@ -165,7 +165,7 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
             return True
 
 
-@loop
+@part_of_loop
 def next_start(table: Any, work: Any) -> Any:
     """The next marked fact that was not looked at waits from now on; NONE when there is none."""
     scalars = work.scalars

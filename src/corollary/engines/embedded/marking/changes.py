@@ -104,8 +104,8 @@ def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, i
 
 
 @loop
-def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
-    """Facts that something outside supports from now on; there is room for them."""
+def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, next_rows: Any) -> Any:
+    """Facts that something outside supports from now on; there is room for them. `next_rows` as in `take_deleted`."""
     for row in range(len(rows)):
         fact = find(table, predicate, work.key, _key(rows, row, work.key))
         if fact == NONE:
@@ -114,6 +114,7 @@ def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) 
         if not table.flags[fact] & PRESENT:
             table.flags[fact] |= PRESENT | QUEUED
             push(work, LIST_QUEUE, fact)
+    return mark_explicit(table, rules, work, predicate, next_rows)
 
 
 @loop
@@ -146,7 +147,8 @@ def collect(table: Any, rules: Any, work: Any) -> Any:
             push(work, LIST_OUT, fact)
     gone = scalars[LIST_OUT]
     for number in (LIST_QUEUE, LIST_STARTS):
-        for place in range(scalars[number]):
+        # What only a mark made wait was there before, by the rules: if it is there still, nothing has changed.
+        for place in range(scalars[MARKED_STARTS] if number == LIST_STARTS else 0, scalars[number]):
             fact = work.lists[number, place]
             if (flags[fact] & (PRESENT | EXPLICIT)) == PRESENT and not flags[fact] & COMPLETE:
                 flags[fact] |= COMPLETE  # once each

@@ -149,10 +149,12 @@ class Region:
         """The second phase."""
         changes.remove_deleted(self._table, self._work)
         self._reserve(sum(map(len, inserted.values())))
-        for name, rows in inserted.items():
-            number = self.tables.predicates[name]
-            changes.take_inserted(self._table, self.tables.arrays, self._work, number, rows)
         self._ask(look)
+        for name, facts in inserted.items():
+            rows, number = np.ascontiguousarray(facts), self.tables.predicates[name]
+            later = self._unmarked.pop(name, rows[:0])
+            if changes.take_inserted(self._table, self.tables.arrays, self._work, number, rows, later):
+                self._waiting[name] = later
         self._mark_all()
         if self._method.rederives:
             delete_rederive.bring_back(self._table, self._work)
