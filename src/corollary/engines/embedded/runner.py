@@ -11,6 +11,7 @@ import numpy as np
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.embedded import join, threads
 from corollary.engines.embedded.expressions import compute_column, first_error, holds_column
+from corollary.engines.embedded.foreseen import foreseen_tests, rows_to_keep
 from corollary.engines.embedded.memory import address
 from corollary.engines.embedded.pipeline import Pipeline, Rows
 from corollary.engines.embedded.relation import Codes, Relation
@@ -49,6 +50,7 @@ class PreparedPlan:
         self._is_projection = _is_projection(plan)
         self._has_distinct_heads = _gives_distinct_heads(plan)
         self._constants = _with_compared_constants(plan)
+        self._foreseen = foreseen_tests(plan.operations) if work.discards_errors else {}
         self._compares = any(isinstance(one, Compare) and one.is_simple for one in plan.operations)
         self._first_registers = np.zeros(join.REGISTERS, np.uint32)
         for constant, register in self._constants.items():
@@ -212,6 +214,13 @@ class PreparedPlan:
             operation = operations[position]
             by_name = {name: columns[register] for name, register in names.items() if register in columns}
             count = len(next(iter(columns.values()))) if columns else 1
+            if position in self._foreseen:
+                kept = rows_to_keep(self._foreseen[position], by_name, count, self._rows.universe)
+                if kept is not None:
+                    if not (count := int(kept.sum())):
+                        return
+                    columns = {register: column[kept] for register, column in columns.items()}
+                    by_name = {name: column[kept] for name, column in by_name.items()}
             if isinstance(operation, Compute):
                 self._stop_on_errors((operation.expression,), by_name, count)
                 codes, keep = compute_column(operation, by_name, count, self._rows.universe)
