@@ -72,6 +72,40 @@ def test_the_engines_take_turns(first: str, spark: SparkSession, tmp_path: Path)
     assert not KnowledgeBase.verify(place)
 
 
+GAME = """
+win(X) :- move(X, Y), not win(Y).
+X = Y :- alias(X, Y).
+drawn(X) :- move(X, _), not win(X).
+pair(f(X, Y)) :- win(X), weight(X, Y).
+"""
+
+
+def test_undefined_facts_and_equal_constants_are_stored(spark: SparkSession, tmp_path: Path) -> None:
+    place = tmp_path / "kb"
+    options: dict[str, object] = {"semantics": "well-founded"}
+    model = KnowledgeBase(GAME, **options)
+    kb = KnowledgeBase.create(place, GAME, engine=spark, **options)
+    changes = [
+        ("insert", "move", [(1, 2), (2, 3), ("a", "b"), ("b", "a")]),
+        ("insert", "weight", [(2, 0.5), ("a", -0.0), ("b", True)]),
+        ("insert", "alias", [("b", 3)]),
+        ("delete", "move", [(2, 3)]),
+        ("delete", "alias", [("b", 3)]),
+    ]
+    for place_of_change, (act, predicate, rows) in enumerate(changes):
+        for one in (kb, model):
+            getattr(one, act)(predicate, rows)
+        engine = ENGINES[place_of_change % 2]
+        kb.close()
+        kb = opened(place, engine, spark)
+        assert state(kb) == state(model)
+        assert set(kb.undefined("win")) == set(model.undefined("win"))
+        if place_of_change == 1:
+            kb.compact()  # on Spark
+            assert model.undefined("win")
+    assert not KnowledgeBase.verify(place)
+
+
 def test_many_changes_are_written_by_executors(spark: SparkSession, tmp_path: Path) -> None:
     place = tmp_path / "kb"
     few = SparkSettings(change_rows=10)

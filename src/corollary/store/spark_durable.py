@@ -95,7 +95,7 @@ def settings_of(backend: SparkBackend, graph: RuleGraph) -> dict[str, Any]:
 
 def write_anew(backend: SparkBackend, analysis: Analysis, store: Store, cause: str, *, is_anew: bool = True) -> None:
     """A version of a store with everything that a backend has."""
-    export = SparkExport(backend)
+    export = SparkExport(backend, analysis.evaluated)
 
     def counts() -> Counts:
         if store.version:  # all of this was there before
@@ -137,7 +137,7 @@ def restore(backend: SparkBackend, analysis: Callable[[], Analysis], store: Stor
     context.universe.restore(list(term_frames(context, store)), store.meaning.collisions)
     is_same = store.meaning.settings.get(OWNERS) == settings_of(backend, graph)[OWNERS]
     restore_facts(backend, graph, store)
-    backend.defined.update(backend.store.arities)
+    backend.defined.update(name for name in backend.store.arities if not is_auxiliary(name))
     engine = backend.engine
     if is_same:
         engine.know_restored()

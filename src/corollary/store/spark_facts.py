@@ -31,20 +31,26 @@ if TYPE_CHECKING:
     from corollary.engines.spark.maintenance.change_rows import ChangeRows
 
 
+def derived_by_rules(graph: RuleGraph) -> dict[str, int]:
+    """The predicates that rules have facts for, those among them that no program can name, and their numbers of arguments."""
+    return {rule.head.predicate: rule.head.arity for rule in graph.rules.values()}
+
+
 # -- to a store --------------------------------------------------------------------------------------------------------
 
 
 class SparkExport:
-    """Everything that a backend has; auxiliary facts are left out, since they are derived from the others."""
+    """Everything that a backend has; facts that steps make for themselves are left out: they are derived from the others."""
 
-    def __init__(self, backend: SparkBackend) -> None:
+    def __init__(self, backend: SparkBackend, graph: RuleGraph) -> None:
         self._backend = backend
+        self._derived = derived_by_rules(graph)
         self.explicit = 0
 
     def write_facts(self, tables: Tables, folder: str) -> list[DataFile]:
         found = []
         store = self._backend.store
-        for predicate in sorted(name for name in store.arities if not is_auxiliary(name)):
+        for predicate in sorted(name for name in store.arities if not is_auxiliary(name) or name in self._derived):
             for owner, frame in store.owners(predicate).items():
                 values = {PREDICATE: escaped(predicate), OWNER: escaped(stored_owner(owner))}
                 rows = _with_change(frame)
@@ -117,21 +123,22 @@ def _text(value: str) -> str:
 def restore_facts(backend: SparkBackend, graph: RuleGraph, store: Store) -> None:
     """Fills the store of a backend whose rules are those of the graph."""
     names = {stored_owner(str(node)): str(node) for node in graph.hyper_nodes}
+    arities = {**derived_by_rules(graph), **store.meaning.predicates}
     counted = {str(node) for node in graph.hyper_nodes if not graph.is_recursive(node)}
     changes: dict[tuple[str, str], Part] = {
         part.key: part
         for part in merged([*store.tables.stored_changes(store.head.tables), *store.recent_parts()])
-        if not is_auxiliary(part.predicate) and part.change.any()
+        if part.predicate in arities and part.change.any()
     }
     stored = {
         (one.predicate, one.owner): one
         for one in store.tables.stored_facts(store.head.tables)
-        if not is_auxiliary(one.predicate)
+        if one.predicate in arities
     }
     frames: dict[str, dict[str, Frame]] = {}
     for key in sorted({*stored, *changes}):
         predicate, owner = key[0], names.get(key[1], key[1])
-        arity = store.meaning.predicates[predicate]
+        arity = arities[predicate]
         frame = _frame(backend.context, arity, stored.get(key), changes.get(key))
         if frame.rows != 0:
             frames.setdefault(predicate, {})[owner] = frame
