@@ -13,6 +13,9 @@ MODULES = [
     "corollary.program.python_values",
     "corollary.language.parser",
     "corollary.store.stored",
+    "corollary.engines.spark.terms.double_ids",
+    "corollary.engines.spark.terms.ids",
+    "corollary.engines.spark.terms.forms",
 ]
 
 
