@@ -16,12 +16,13 @@ from corollary.analysis.predicates import check_functions
 from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
 from corollary.backends import Backend
 from corollary.backends.asking import Asking
+from corollary.backends.coming_facts import Inserts, arities_with, forms_with
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.backends.rule_info import RuleInfo, rule_infos
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean
 from corollary.language import parse_query, print_rule, read_source
 from corollary.program import Atom, Negation, Program, Query, Variable
-from corollary.program.arities import SizedName, full_names, name_with_arity, query_with_arities
+from corollary.program.arities import SizedName, full_names, query_with_arities
 from corollary.program.host_functions import register
 from corollary.reasoning import RuleEdit, edit_rules
 from corollary.reasoning.demand import Demanded
@@ -145,16 +146,14 @@ class KnowledgeBase(Stored, Streaming):
                 self._backend.insert_program((), edit.program.inputs)
             return self._tell(difference)
 
-    def _knowing(self, analysis: Analysis, inserts: Sequence[tuple[str, Any]]) -> Analysis:
-        """The analysis of a program where these facts may be the first ones of their predicates."""
-        new = [(name, facts) for name, facts in inserts if name not in self._backend.arities]
-        named = name_with_arity if self.settings.mixed_arities else lambda name, width: name
-        widths = {named(name, width): width for name, facts in new if (width := _width(facts)) is not None}
-        return analysis.knowing({**self._backend.arities, **widths})
+    def _knowing(self, analysis: Analysis, inserts: Inserts = ()) -> Analysis:
+        """The analysis of a program where these facts may be the first ones of their predicates, or of their forms."""
+        arities = arities_with(inserts, self._backend, mixed=self.settings.mixed_arities)
+        return analysis.knowing(arities, lambda: forms_with(inserts, self._backend))
 
     def _notice_predicates(self) -> None:
         """Facts have come in: where rules depend on which predicates there are, there may be more of them now."""
-        after = self.analysis.knowing(self._backend.arities)
+        after = self._knowing(self.analysis)
         if after is self.analysis:
             return
         if self._backend.is_started and self._backend.is_materialised:
@@ -231,7 +230,7 @@ class KnowledgeBase(Stored, Streaming):
             except ProgramError:  # a file of an @input
                 self.analysis = before
                 raise
-            self._backend.replace_rules(edit.analysis.evaluated)
+            self._backend.replace_rules(self.analysis.evaluated)
 
     def remove_rules(self, *rules: str) -> None:
         """Removes rules, by name or by text, and with them what only they derived.
@@ -549,7 +548,7 @@ class KnowledgeBase(Stored, Streaming):
         from corollary.planning import normalise
 
         rules = self.analysis.graph.rules
-        views = SqlViews().views(map(normalise, self.analysis.rules))
+        views = SqlViews().views(map(normalise, self.analysis.limited_rules))
         return "\n\n".join(
             f"-- {print_rule(rules[view.rule], self.program.prefixes)}\n"
             + (f"{view.text};" if view.text is not None else f"-- has no SQL: {view.missing}")
@@ -584,16 +583,6 @@ def _backend(engine: Any, analysis: Analysis, settings: Settings, base: Path, sp
         session = None if isinstance(engine, str) else engine
         return SparkBackend(analysis.evaluated, settings, base, session, **spark_options)
     raise ValueError(f"there is no engine '{engine}'; there are 'embedded' and 'spark'")
-
-
-def _width(facts: Any) -> int | None:
-    """How many columns facts have that are still to be read; None where they do not say."""
-    if hasattr(facts, "num_columns"):
-        return int(facts.num_columns)
-    if hasattr(facts, "shape"):
-        return int(facts.shape[1])
-    first = facts[0] if isinstance(facts, (list, tuple)) and facts else None
-    return len(first) if isinstance(first, (list, tuple)) else None
 
 
 def _limit(message: str) -> ProgramError:

@@ -203,6 +203,14 @@ def test_explain_shows_the_plan_of_each_rule(tmp_path: Path) -> None:
     assert "index by Y" in run.stdout
 
 
+def test_explain_shows_rules_that_nobody_wrote(tmp_path: Path) -> None:
+    write(tmp_path, program_dl="a(X) :- not b(X). b(X) :- not c(X). c(one). a(zed).")
+    run = corollary("run", "program.dl", "--explain", "--set", "unsafe=universe", cwd=tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "r1: a(X) :- not b(X), universe(X)." in run.stdout
+    assert "a universe 1: universe(X1) :- stated a(X1)." in run.stdout
+
+
 def test_optimisations_can_be_left_out_by_name(tmp_path: Path) -> None:
     write(tmp_path, program_dl=PATHS + "edge(1, 2). edge(2, 3).\n")
     run = corollary("run", "program.dl", "--without", "closures", "--explain", cwd=tmp_path)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from corollary import Change, KnowledgeBase
+from corollary.program import Structure
 from tests.semantics.test_well_founded import WIN
 
 Case = tuple[str, dict[str, Any], list[Change], list[str]]
@@ -25,11 +26,30 @@ CASES: dict[str, Case] = {
         [Change(insert={"alias": [("b", "c")], "new": [("a", 1)]}), Change(delete={"alias": [("a", "b")]})],
         ["q", "r", "alias", "new"],
     ),
+    "equal parts": (
+        "X = Y :- alias(X, Y). alias(a, b). q(f(a)). r(g(X, [X])) :- q(f(X)).",
+        {},
+        [
+            Change(insert={"alias": [("b", "c")], "new": [(Structure("h", (1, "c")),)]}),
+            Change(delete={"alias": [("a", "b")]}),
+        ],
+        ["q", "r", "alias", "new"],
+    ),
     "unsafe": (
         "q(X) :- not p(X). p(1). r(2).",
         {"unsafe": "universe"},
         [Change(insert={"r": [(3,)], "new": [(7,)]}), Change(delete={"r": [(2,)]})],
         ["p", "q", "r"],
+    ),
+    "stated": (
+        "a(X) :- not b(X). b(X) :- not c(X). c(one). a(zed). b(one).",
+        {"unsafe": "universe"},
+        [
+            Change(insert={"a": [("yak",)], "b": [("yak",), ("xen",)], "new": [("w",)]}),
+            Change(delete={"a": [("zed",)], "b": [("yak",), ("one",)]}),
+            Change(delete={"a": [("yak",)]}, insert={"c": [("xen",)]}),
+        ],
+        ["a", "b", "c"],
     ),
     "terms": (
         "n(s(X)) :- m(X). m(1). o(X) :- n(s(X)). o(Y) :- o(X), l([X, Y]).",

@@ -121,13 +121,25 @@ def test_well_founded_semantics() -> None:
 
 def test_unsafe_rules_and_equality_in_heads() -> None:
     rules = {"r1": "q(X) :- not p(X, _)", "r2": "X = Y :- alias(X, Y)", "r3": "both(X) :- p(X, _), r(X)"}
-    first = State(("alias(a, b)", "alias(b, c)", "p(a, 1)", "r(c)"), rules)
-    second = State(("alias(a, b)", "p(a, 1)", "r(c)", "r(b)"), rules)
+    first = State(("alias(a, b)", "alias(b, c)", "p(a, 1)", "r(c)", "r([g(c)])"), rules)
+    second = State(("alias(a, b)", "p(a, 1)", "r(c)", "r(b)", "r([g(c)])", "p(f(a, 2), 1)"), rules)
     programs = [parse_program(state.text) for state in (first, second)]
     for program, found in zip(programs, visible_in(programs, unsafe="universe"), strict=True):
         assert {name: rows for name, rows in found.items() if rows} == {
             name: rows for name, rows in all_true_facts(program).items() if rows
         }
+
+
+def test_stated_facts_of_derived_predicates_belong_to_the_universe() -> None:
+    rules = {"r1": "a(X) :- not b(X)", "r2": "b(X) :- not c(X)"}
+    script = [
+        State(("a(zed)", "b(xen)", "c(one)"), {"r1": rules["r1"]}),
+        State(("a(zed)", "b(one)", "c(one)"), rules),
+        State(("a(yak)", "c(one)"), rules),
+    ]
+    programs = [parse_program(state.text) for state in script]
+    for program, found in zip(programs, visible_in(programs, unsafe="universe"), strict=True):
+        assert found == {name: rows for name, rows in all_true_facts(program).items() if rows}
 
 
 def all_true_facts(program: Program) -> Facts:

@@ -115,6 +115,30 @@ def test_terms_of_different_forms_are_never_equal() -> None:
     assert facts("a(1). p(X) :- a(X), f(X) = g(X). p(X) :- a(X), f(X) = [X]. p(X) :- a(X), [X] = [X, X].", "p") == []
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "f(X) = g(1)",
+        "f(X) = g(Y)",
+        "[X, Y | Z] = [1]",
+        "h(X, f(Y)) = h(1, g(Z))",
+        "f(X) = g(Y), Z = 1 / X",
+        "f(X + 1) = [_]",
+    ],
+)
+def test_variables_of_an_equality_that_never_holds_need_no_other_value(body: str) -> None:
+    text = f"a(1). p(X) :- {body}. q(N) :- AGGREGATE({body}, a(1)) WITH COUNT(X) AS N."
+    kb = KnowledgeBase(text, on_error="stop")
+    assert (list(kb.facts("p")), list(kb.facts("q")), list(kb.query(body))) == ([], [], [])
+    assert not list(KnowledgeBase(text).query("p(1)", mode="demand"))
+    assert not any(evaluate(parse_program(text))[name] for name in ("p", "q"))
+
+
+def test_an_underscore_has_no_value_in_an_equality_that_never_holds() -> None:
+    with pytest.raises(ProgramError, match="E202"):
+        KnowledgeBase("p(1) :- f(_ + 1) = g(1).")
+
+
 def test_parts_are_compared_by_identity_and_not_by_value() -> None:
     assert facts("a(f(1)). b(1.0e0). p(X) :- a(f(X)), b(X). q(X) :- a(f(X)), b(Y), X = Y.", "p") == []
     assert facts("a(f(1)). b(1.0e0). q(X) :- a(f(X)), b(Y), X = Y.", "q") == [(1,)]

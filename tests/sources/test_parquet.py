@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from corollary import KnowledgeBase, ProgramError
+from corollary.sources.options import ReadOptions
+from corollary.sources.read import read_file, read_pieces
 from tests.sources.loaded import load, rejected, rows, written
 
 
@@ -107,3 +109,38 @@ def test_the_number_of_columns_must_fit_the_predicate(tmp_path: Path) -> None:
     path = parquet(tmp_path / "p.parquet", a=pa.array([1]), b=pa.array([2]))
     with pytest.raises(ProgramError, match=r"E401.*'p' has 1 argument, and there are 2 columns"):
         load(path, program="q(X) :- p(X).")
+
+
+@pytest.mark.parametrize("count", [0, 1, 70_000])
+def test_pieces_are_the_whole_file_with_the_same_rows_left_out(tmp_path: Path, count: int) -> None:
+    numbers = [None if number % 3_000 == 1 else number for number in range(count)]
+    path = parquet(tmp_path / "p.parquet", a=pa.array(numbers, pa.int64()), b=pa.array(["x"] * count, pa.string()))
+    for columns in (None, ("b", "a")):
+        options = ReadOptions(columns=columns)
+        whole, pieces = read_file(path, options), list(read_pieces(path, options))
+        assert len(pieces) == max(1, -(-count // (1 << 15)))
+        assert pa.concat_tables([piece.table for piece in pieces]).equals(whole.table)
+        assert list(pieces[-1].rejects) == list(whole.rejects)
+
+
+def test_of_many_rejected_rows_in_pieces_the_first_are_listed(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "p.parquet", a=pa.nulls(40_000, pa.int64()))
+    *_, last = read_pieces(path, ReadOptions())
+    assert len(last.rejects) == 40_000
+    assert [reject.line for reject in last.rejects] == list(range(1, 10_001))
+
+
+def test_what_files_of_other_formats_hold_is_one_piece(tmp_path: Path) -> None:
+    (piece,) = read_pieces(written(tmp_path / "p.csv", "1,2\n3,4\n"), ReadOptions())
+    assert piece.table.num_rows == 2
+
+
+def test_damage_behind_the_first_piece_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"a": pa.array(range(100_000))}), path, row_group_size=50_000, compression="zstd")
+    data = bytearray(path.read_bytes())
+    middle = pq.ParquetFile(path).metadata.row_group(1).column(0).dictionary_page_offset
+    data[middle : middle + 2_000] = b"\xff" * 2_000
+    path.write_bytes(data)
+    with pytest.raises(ProgramError, match="E404"):
+        list(read_pieces(path, ReadOptions()))

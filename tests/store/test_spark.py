@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from corollary import KnowledgeBase
+from corollary import Change, KnowledgeBase
 from corollary.engines.spark.context import SparkSettings
 from tests.engines.embedded.scenarios import apply, expected, visible
 from tests.generator import EVERYTHING, Scenario, scenarios
@@ -104,6 +104,24 @@ def test_undefined_facts_and_equal_constants_are_stored(spark: SparkSession, tmp
             kb.compact()  # on Spark
             assert model.undefined("win")
     assert not KnowledgeBase.verify(place)
+
+
+def test_a_universe_with_stated_facts_of_derived_predicates(spark: SparkSession, tmp_path: Path) -> None:
+    text, place = "a(X) :- not b(X). b(X) :- not c(X). c(one). a(zed).", tmp_path / "kb"
+    model = KnowledgeBase(text, unsafe="universe")
+    kb = KnowledgeBase.create(place, text, engine=spark, unsafe="universe")
+    for engine, change in (
+        ("embedded", Change(insert={"a": [("yak",)], "b": [("one",), ("xen",)]})),
+        ("spark", Change(delete={"a": [("zed",)], "b": [("one",)]})),
+    ):
+        for one in (kb, model):
+            one.apply(change)
+        kb.close()
+        kb = opened(place, engine, spark)
+        assert state(kb) == state(model)
+    assert not KnowledgeBase.verify(place)
+    counts = [(info.explicit_inserted, info.explicit_deleted, info.inserted, info.deleted) for info in kb.history()]
+    assert counts == [(2, 0, 4, 0), (3, 0, 4, 1), (0, 2, 1, 3)]
 
 
 def test_many_changes_are_written_by_executors(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import Parsed, parse, print_rule
 from corollary.program import EQUALITY, Program, Rule, atoms_of
 from corollary.program.arities import SizedName, with_arities
+from corollary.program.forms import Form, forms_of_rows, forms_of_rules
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,13 @@ class Analysis:
     meaning: Meaning = field(default_factory=Meaning)
     known: Mapping[str, int] = field(default_factory=dict)
     """Predicates that have facts, or once had some, with their numbers of arguments, whether or not the text mentions them."""
+    known_forms: frozenset[Form] = frozenset()
+    """Forms of terms that facts have, or once had, whether or not the text mentions them."""
 
     @cached_property
     def evaluated(self) -> RuleGraph:
         """The rules that engines run; those of the program unless it needs more than plain rules."""
-        return lower(self.graph, self.meaning, self._arities)
+        return lower(self.graph, self.meaning, self._arities, self.forms)
 
     @cached_property
     def _arities(self) -> dict[str, int]:
@@ -43,17 +46,42 @@ class Analysis:
             found |= {atom.predicate: atom.arity for atom in (rule.head, *(atom for atom, _ in atoms_of(rule.body)))}
         return {**self.known, **found}
 
-    def knowing(self, arities: Mapping[str, int]) -> Analysis:
-        """The same program with facts of these predicates; the same object where that makes no difference."""
+    @cached_property
+    def forms(self) -> frozenset[Form]:
+        """Forms of terms that facts may have, as far as it matters: where constants may turn out to be equal."""
+        if not self.has_equality:
+            return self.known_forms
+        stated = (forms_of_rows(facts.rows) for facts in self.program.facts)
+        return self.known_forms.union(forms_of_rules(self.graph.rules.values()), *stated)
+
+    @property
+    def has_equality(self) -> bool:
+        """Whether something says that constants are equal."""
+        return EQUALITY in self._arities
+
+    def knowing(self, arities: Mapping[str, int], forms: Callable[[], Set[Form]] = frozenset) -> Analysis:
+        """The same program with facts of these predicates, with terms of these forms; the same object where nothing differs.
+
+        The forms are asked for where constants may turn out to be equal.
+        """
         found = {**self._arities, **arities}
-        if found == self._arities or not (self.meaning.has_universe or EQUALITY in found):
-            return self
-        return replace(self, known=found)
+        matters = found != self._arities and (self.meaning.has_universe or EQUALITY in found)
+        after = replace(self, known=found) if matters else self
+        if not after.has_equality or (met := forms()) <= after.forms:
+            return after
+        return replace(after, known_forms=after.forms | met)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the program, where comparisons regard as many bits of doubles as they are meant to."""
         return with_precision(tuple(self.graph.rules.values()), self.meaning.precision)
+
+    @property
+    def limited_rules(self) -> tuple[Rule, ...]:
+        """The same with the universe as the range of each variable that nothing limits, where that is what it means."""
+        if not self.meaning.has_universe:
+            return self.rules
+        return tuple(replace(rule, body=body_with_universe(rule)) for rule in self.rules)
 
     @cached_property
     def is_lowered(self) -> bool:
@@ -70,14 +98,19 @@ class Analysis:
             one for one in self.diagnostics if one.kind not in (catalogue.UNSAFE_VARIABLE, catalogue.NOT_STRATIFIED)
         ]
         found = _about(self.program, self.graph, meaning)
-        return Analysis(self.program, self.graph, _in_order([*kept, *found]), meaning, self.known)
+        return Analysis(self.program, self.graph, _in_order([*kept, *found]), meaning, self.known, self.known_forms)
 
     def _with_arities(self, meaning: Meaning) -> Analysis:
         """With the number of arguments in the names of predicates. What the reader said of the text stays."""
         read = [one for one in self.diagnostics if one.code[1] == "1"]
         again = analyse(with_arities(self.program))
         found = Analysis(
-            again.program, again.graph, _in_order([*read, *again.diagnostics]), Meaning(mixed_arities=True), self.known
+            again.program,
+            again.graph,
+            _in_order([*read, *again.diagnostics]),
+            Meaning(mixed_arities=True),
+            self.known,
+            self.known_forms,
         )
         return found.under(meaning)
 

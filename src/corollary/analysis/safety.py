@@ -13,6 +13,7 @@ from corollary.program import (
     Atom,
     BodyElement,
     Comparison,
+    Constant,
     Negation,
     Query,
     Rule,
@@ -28,6 +29,7 @@ from corollary.program.patterns import computed_parts, has_unknown_parts, is_pat
 from corollary.program.solving import solutions_of
 
 _HERE = "this comparison"
+_NOTHING = Constant(0)
 _HINT = "a positive atom, an equality with something limited, or BIND must give it a value"
 
 
@@ -73,7 +75,10 @@ def _assignable(element: Comparison | Assignment) -> Iterator[tuple[Variable, Te
     if isinstance(element, Assignment):
         yield element.variable, element.expression
     elif element.operator == "=":
-        for left, right in pairs(element.left, element.right) or ():
+        found = pairs(element.left, element.right)
+        if found is None:  # it never holds, whatever its variables are
+            yield from ((variable, _NOTHING) for variable in element_variables(element))
+        for left, right in found or ():
             yield from ((variable, right) for variable in pattern_variables(left))
             yield from ((variable, left) for variable in pattern_variables(right))
         yield from solutions_of(element)
@@ -106,7 +111,11 @@ def _check_element(
             for argument in element.arguments:
                 yield from _check_terms(computed_parts(argument), limited, "this argument")
         case Comparison(operator="=") if is_pattern(element.left) or is_pattern(element.right):
-            for left, right in pairs(element.left, element.right) or [(element.left, element.right)]:
+            found = pairs(element.left, element.right)
+            if found is None:
+                computed = (*computed_parts(element.left), *computed_parts(element.right))
+                yield from _check_terms(computed, limited, _HERE)
+            for left, right in found or ():
                 yield from _check_terms(
                     [left, right] if _are_open(left, right) else _closed(left, right), limited, _HERE
                 )

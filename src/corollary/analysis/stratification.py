@@ -73,11 +73,11 @@ def _diagnostic(graph: RuleGraph, cycle: list[str], hint: str, *, local: bool) -
         span = span or atom.span
         if is_part_of_negation(supplier):
             supplier = cycle[(position + 2) % len(cycle)]
-        notes.append(f"{_label(name)}: {_readable(print_rule(_as_written(graph.rules[name], graph)))}")
+        notes.append(f"{_label(name)}: {readable(print_rule(_as_written(graph.rules[name], graph)))}")
         derives = f"which {_label(supplier)} derives"
         if not local:
             derives = f"and {_label(supplier)} derives facts of '{atom.predicate}'"
-        notes.append(f"    {_WORDS[kind]} {_readable(print_element(written_atom(atom, graph)))}, {derives}")
+        notes.append(f"    {_WORDS[kind]} {readable(print_element(written_atom(atom, graph)))}, {derives}")
     head = graph.rules[cycle[0]].head.predicate
     way = "aggregates over" if any("aggregates" in note for note in notes[1:2]) else "negates"
     message = f"the program is not stratified: '{head}' {way} what depends on '{head}' itself"
@@ -86,10 +86,10 @@ def _diagnostic(graph: RuleGraph, cycle: list[str], hint: str, *, local: bool) -
     return Diagnostic(catalogue.NOT_STRATIFIED, message, span, hint, tuple(notes))
 
 
-def _readable(text: str) -> str:
-    """A rule without what keeps auxiliary predicates and variables apart from those of the program."""
+def readable(text: str) -> str:
+    """Rules as printed, without what keeps auxiliary predicates and variables apart from those of the program."""
     named = _VARIABLE.sub(lambda found: f"{found[1].upper()}{int(found[2]) + 1}", text)
-    return _AUXILIARY.sub(r"\1", named)
+    return _AUXILIARY.sub(lambda found: found[1].replace("\\u0000", " "), named)
 
 
 def _label(name: str) -> str:

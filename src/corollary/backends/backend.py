@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from corollary.analysis import HyperNode, RuleGraph
 from corollary.program import Facts, InputDeclaration, Query
+from corollary.program.forms import Form
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
 
@@ -40,6 +41,10 @@ class Backend(Protocol):
     @property
     def stages(self) -> dict[str, float]:
         """Seconds by stage of loading."""
+        ...
+
+    def forms(self) -> Set[Form]:
+        """The forms of all function terms and lists that facts have, or once had."""
         ...
 
     # -- facts in ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from corollary.analysis import HyperNode, RuleGraph
 from corollary.backends.backend import Difference
 from corollary.backends.memory import memory_as_a_limit
 from corollary.program import Facts, InputDeclaration, Query
+from corollary.program.forms import Form
 from corollary.settings import Settings
 from corollary.sources.loading import Loader
 from corollary.sources.options import option_error
@@ -46,6 +47,10 @@ class EmbeddedBackend(Loader):
     @property
     def stages(self) -> dict[str, float]:
         return {}
+
+    def forms(self) -> Set[Form]:
+        known = self.engine.universe.structures if self.is_started else None
+        return known.forms if known is not None else frozenset()
 
     @cached_property
     def engine(self) -> EmbeddedEngine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import cached_property
 from os import PathLike
@@ -14,6 +14,7 @@ from corollary.analysis import HyperNode, RuleGraph
 from corollary.backends.backend import Difference
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program import Facts, InputDeclaration, Query
+from corollary.program.forms import Form
 from corollary.settings import Settings
 from corollary.sources.options import ReadOptions
 from corollary.sources.rejects import Rejects
@@ -135,6 +136,9 @@ class SparkBackend:
     @property
     def is_started(self) -> bool:
         return "engine" in self.__dict__
+
+    def forms(self) -> Set[Form]:
+        return self.context.universe.term_forms.all() if self.is_started else frozenset()
 
     # -- facts in ----------------------------------------------------------------------------------------------------
 

@@ -158,7 +158,7 @@ def _print_explanation(
         for query in queries:
             terminal().print(kb.demanded(query).text(kb.program.prefixes), markup=False, soft_wrap=True)
     elif wanted is not None and report is not None:
-        terminal().print(report.explain(kb.analysis.graph.rules, kb.program.prefixes) + "\n", markup=False)
+        terminal().print(report.explain(kb.analysis.evaluated.rules, kb.program.prefixes) + "\n", markup=False)
 
 
 def derive(kb: KnowledgeBase) -> RunReport | None:
@@ -167,5 +167,5 @@ def derive(kb: KnowledgeBase) -> RunReport | None:
 
     if kb.is_empty:
         return None
-    with Progress(len(kb.analysis.graph.hyper_nodes)) as progress:
+    with Progress(len(kb.analysis.evaluated.hyper_nodes)) as progress:
         return kb.materialise(finished=progress.finished, watch=progress.watch, at_round=progress.at_round)

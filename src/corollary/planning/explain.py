@@ -38,7 +38,9 @@ def _source(
 ) -> str:
     terms = tuple(Wildcard() if column.use is Use.SKIP else names[column.register] for column in columns)
     predicate = source.predicate if isinstance(source, Atom) else "groups"
-    return printer.element(Atom(predicate.partition("\0")[0], terms))
+    if not predicate.startswith("\0"):
+        predicate = predicate.partition("\0")[0]
+    return printer.element(Atom(predicate, terms))
 
 
 def _way(access: Access, names: dict[int, Term], printer: Printer, *, first: bool) -> str:

@@ -63,7 +63,8 @@ def next_steps(one: Identical, bound: set[str], fresh: Fresh) -> list[Waiting] |
     """What the identity comes to now that some variables have values; None where it has to wait for more of them."""
     left, right = folded(one.left), folded(one.right)
     if is_pattern(left) and is_pattern(right):
-        return _both(pairs(left, right), fresh)
+        found = pairs(left, right)
+        return _never(left, right, fresh) if found is None else [Identical(one, other) for one, other in found]
     for side, other in ((left, right), (right, left)):
         if isinstance(other, Wildcard):
             return [Given(fresh(), side)] if _is_known(side, bound) else [] if is_pattern(side) else None
@@ -75,15 +76,11 @@ def next_steps(one: Identical, bound: set[str], fresh: Fresh) -> list[Waiting] |
     return None
 
 
-def _both(found: list[tuple[Term, Term]] | None, fresh: Fresh) -> list[Waiting]:
-    if found is None:
-        return _never(fresh)
-    return [Identical(one, other) for one, other in found]
-
-
-def _never(fresh: Fresh) -> list[Waiting]:
-    value = fresh()
-    return [Given(value, Constant(0)), Given(value, Constant(1))]
+def _never(left: Term, right: Term, fresh: Fresh) -> list[Waiting]:
+    """Terms of different forms: nothing fits. Whoever uses their variables finds a value all the same."""
+    value, variables = fresh(), dict.fromkeys(one.name for side in (left, right) for one in variables_of(side))
+    impossible = [Given(value, Constant(0)), Given(value, Constant(1))]
+    return [*impossible, *(Given(Variable(name), Constant(0)) for name in variables)]
 
 
 def _matched(side: Term, other: Term, bound: set[str], fresh: Fresh) -> list[Waiting] | None:

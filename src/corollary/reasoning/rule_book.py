@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corollary.analysis import (
     Analysis,
@@ -67,7 +67,7 @@ def edit_rules(
         raise ProgramError(wrong)
     kept = [statement for statement in analysis.program.statements if not isinstance(statement, Clause)]
     program = Program.of([*kept, *(_clause(rule) for rule in graph.rules.values()), *others])
-    edited = Analysis(program, graph, analysis.diagnostics, analysis.meaning, analysis.known).knowing(arities)
+    edited = replace(analysis, program=program, graph=graph).knowing(arities)
     if not analysis.meaning.is_well_founded:
         wrong += check_stratification(edited.evaluated, local=analysis.meaning.is_local)
     if wrong:

@@ -8,7 +8,8 @@ fixpoint). For a stratified program the two are the same in the end, and what `e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from corollary.analysis import limited_variables
@@ -20,6 +21,8 @@ from corollary.program import (
     Negation,
     Program,
     Rule,
+    Structure,
+    Value,
     Variable,
     all_terms_of,
     element_variables,
@@ -30,6 +33,7 @@ from corollary.reference.evaluator import Fact, Relations, head_facts, solutions
 from corollary.settings import ALL_BITS
 
 _UNIVERSE = " universe"
+_MOST_EQUALS = 100
 
 
 def well_founded(
@@ -59,7 +63,7 @@ def _consequences(program: Program, rules: Sequence[Rule], against: Relations) -
     facts.add(_UNIVERSE, [(constant,) for rule in program.rules for constant in _constants(rule)])
     while True:
         new = [facts.add(rule.head.predicate, head_facts(rule, solutions(rule.body, facts))) for rule in rules]
-        new += [facts.add(name, list(_with_equals(name, facts))) for name in facts.names() - {EQUALITY, _UNIVERSE}]
+        new += [facts.add(name, list(_with_equals(name, facts))) for name in facts.names() - {EQUALITY}]
         known = [(constant,) for name in facts.names() for fact in facts.of(name) for constant in fact]
         if not any([*new, facts.add(_UNIVERSE, known)]):
             return facts
@@ -67,12 +71,36 @@ def _consequences(program: Program, rules: Sequence[Rule], against: Relations) -
 
 def _with_equals(name: str, facts: Relations) -> Iterator[Fact]:
     """Every fact with each of its constants replaced by those that are equal to it."""
-    classes: dict[Constant, set[Constant]] = {}
+    sides: defaultdict[Constant, set[Constant]] = defaultdict(set)
     for left, right in facts.of(EQUALITY):
-        joined = classes.get(left, {left}) | classes.get(right, {right})
-        classes |= dict.fromkeys(joined, joined)
-    for fact in facts.of(name) if classes else ():
-        yield from product(*(classes.get(constant, {constant}) for constant in fact))
+        sides[left].add(right)
+        sides[right].add(left)
+    for fact in facts.of(name) if sides else ():
+        yield from product(*(_equals(constant, sides) for constant in fact))
+
+
+def _equals(constant: Constant, sides: Mapping[Constant, set[Constant]]) -> set[Constant]:
+    """All that one side of an equality in place of the other, anywhere in a constant, leads to."""
+    found, waiting = {constant}, [constant]
+    while waiting:
+        new = set(map(Constant, _replaced(waiting.pop().value, sides))) - found
+        found |= new
+        waiting += new
+        if len(found) > _MOST_EQUALS:
+            raise ValueError(f"more than {_MOST_EQUALS} constants are equal to {constant}")
+    return found
+
+
+def _replaced(value: Value, sides: Mapping[Constant, set[Constant]]) -> Iterator[Value]:
+    yield from (other.value for other in sides.get(Constant(value), ()))
+    parts = value.arguments if isinstance(value, Structure) else value if isinstance(value, tuple) else ()
+    for place, part in enumerate(parts):
+        for other in _replaced(part, sides):
+            changed = (*parts[:place], other, *parts[place + 1 :])
+            yield Structure(value.name, changed) if isinstance(value, Structure) else changed
+        for rest in sides.get(Constant(parts[place:]), ()) if isinstance(value, tuple) and place else ():
+            if isinstance(rest.value, tuple):
+                yield (*parts[:place], *rest.value)
 
 
 # -- unsafe rules --------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ from corollary.language.cells import MEANING
 from corollary.sources.read import DataFile, Loaded
 from corollary.sources.rejects import LISTED, Rejects
 
+_PIECE = 1 << 15  # rows
 _SPARK_FIELDS = b"org.apache.spark.sql.parquet.row.metadata"
 
 
@@ -20,9 +23,29 @@ def read_parquet(file: DataFile) -> Loaded:
     return without_nulls(file, _with_meanings(_read(file)))
 
 
+def parquet_pieces(file: DataFile) -> Iterator[Loaded]:
+    """The rows of a Parquet file some at a time, at least once, for memory that is used again costs less than more memory.
+
+    What was rejected so far is told with each piece.
+    """
+    import pyarrow.parquet as parquet
+
+    rejects, before = Rejects(), 0
+    with _named_errors(file), parquet.ParquetFile(file.name) as source:
+        names = source.schema_arrow.names
+        check_columns(file, names)
+        columns = list(file.options.columns) if file.options.columns else None
+        for batch in source.iter_batches(_PIECE, columns=columns):
+            table = pa.Table.from_batches([batch]).select(columns or names)
+            yield without_nulls(file, _with_meanings(table), rejects, before)
+            before += batch.num_rows
+        if not before:
+            yield Loaded(_with_meanings(source.schema_arrow.empty_table().select(columns or names)))
+
+
 def _read(file: DataFile) -> pa.Table:
     columns = list(file.options.columns) if file.options.columns else None
-    try:
+    with _named_errors(file):
         if file.path.is_dir():
             import pyarrow.dataset as dataset
 
@@ -34,6 +57,13 @@ def _read(file: DataFile) -> pa.Table:
         with parquet.ParquetFile(file.name) as source:
             check_columns(file, source.schema_arrow.names)
             return source.read(columns=columns).select(columns or source.schema_arrow.names)
+
+
+@contextmanager
+def _named_errors(file: DataFile) -> Iterator[None]:
+    """What Arrow finds wrong with a file is said with its name."""
+    try:
+        yield
     except pa.ArrowInvalid as error:
         raise file.broken(f"this is not a readable Parquet file: {_first_line(error)}") from None
     except OSError as error:
@@ -68,18 +98,18 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def without_nulls(file: DataFile, table: pa.Table) -> Loaded:
-    """Rows with a null are rejected; their numbers are counted from 1."""
-    rejects = Rejects()
+def without_nulls(file: DataFile, table: pa.Table, rejects: Rejects | None = None, before: int = 0) -> Loaded:
+    """Rows with a null are rejected; their numbers are counted from 1, behind those of the rows `before`."""
+    rejects = Rejects() if rejects is None else rejects
     wrong = np.zeros(table.num_rows, np.bool_)
     for column in table.columns:
         if column.null_count:
             wrong |= pc.is_null(column).to_numpy().astype(np.bool_)
     places = np.flatnonzero(wrong)
     if not len(places):
-        return Loaded(table)
+        return Loaded(table, rejects)
     for row in places[:LISTED].tolist():
         name = next(name for name in table.column_names if not table.column(name)[row].is_valid)
-        rejects.add(file.name, row + 1, f"column '{name}' is null")
+        rejects.add(file.name, before + row + 1, f"column '{name}' is null")
     rejects.count(file.name, len(places[LISTED:]))
     return Loaded(table.filter(pa.array(~wrong)), rejects)

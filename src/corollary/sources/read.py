@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +79,19 @@ def read_file(path: Path, options: ReadOptions, arity: int | None = None) -> Loa
     form = format_of(path, options.format, options.span)
     check_options(form, options)
     return read_data(DataFile(path, options, arity), form)
+
+
+def read_pieces(path: Path, options: ReadOptions, arity: int | None = None) -> Iterator[Loaded]:
+    """The same in one or more tables, for those who need not have all rows at once; each tells all that was rejected so far."""
+    form = format_of(path, options.format, options.span)
+    check_options(form, options)
+    file = DataFile(path, options, arity)
+    if form is not Format.PARQUET or path.is_dir():
+        yield read_data(file, form)
+        return
+    from corollary.sources.parquet import parquet_pieces
+
+    yield from parquet_pieces(file)
 
 
 def read_data(file: DataFile, form: Format) -> Loaded:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from corollary.analysis import Analysis, RuleGraph
+from corollary.analysis.lowering import stated_predicates
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.diagnostics import catalogue
 from corollary.engines.embedded.engine import EmbeddedEngine
@@ -26,7 +27,7 @@ from corollary.store.program_rows import rows_of, rule_changes
 from corollary.store.store import Commit, Store
 from corollary.store.terms import StoredTerms
 
-OWNERS, AUXILIARY = "owners", "auxiliary"
+OWNERS, AUXILIARY, FORMS = "owners", "auxiliary", "forms"
 """Settings that say by which rules facts were derived, and which auxiliary facts are kept beside them."""
 
 
@@ -140,7 +141,13 @@ def settings_of(backend: EmbeddedBackend, analysis: Analysis) -> dict[str, Any]:
         **backend.settings.stored(),
         OWNERS: owners_digest(analysis.evaluated, steps, counts_recursion=backend.engine.form_of_support[0]),
         AUXILIARY: _digest(sorted(repr(step) for step in steps if is_auxiliary(step.owner))),
+        FORMS: told_forms(analysis),
     }
+
+
+def told_forms(analysis: Analysis) -> list[list[Any]]:
+    """The forms of terms that the rules of a program depend on; most programs have none."""
+    return sorted(([name, count] for name, count in analysis.forms), key=str)
 
 
 def owners_digest(graph: RuleGraph, steps: Iterable[Step], *, counts_recursion: bool) -> str:
@@ -163,7 +170,9 @@ def _digest(told: object) -> str:
 
 def owners_of(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, str]:
     """The owners of facts, by their names on disk."""
-    return {EXPLICIT: EXPLICIT} | {stored_owner(step.owner): step.owner for step in engine.steps(analysis.evaluated)}
+    graph = analysis.evaluated
+    owners = [EXPLICIT, *stated_predicates(graph), *(step.owner for step in engine.steps(graph))]
+    return {stored_owner(owner): owner for owner in owners}
 
 
 # -- beginnings --------------------------------------------------------------------------------------------------------

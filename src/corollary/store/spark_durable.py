@@ -11,7 +11,7 @@ from corollary.analysis import Analysis, RuleGraph
 from corollary.engines.embedded.maintenance.rule_changes import steps_in_order
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 from corollary.planning.steps import is_auxiliary
-from corollary.store.durable import AUXILIARY, OWNERS, counts_of, owners_digest, told_cause
+from corollary.store.durable import AUXILIARY, FORMS, OWNERS, counts_of, owners_digest, told_cause, told_forms
 from corollary.store.manifest import Counts
 from corollary.store.meaning import Meaning
 from corollary.store.program_rows import rows_of, rule_changes
@@ -81,7 +81,7 @@ def meaning_of(backend: SparkBackend, analysis: Analysis, predicates: dict[str, 
     written = {name: info.arity for name, info in analysis.predicates.items() if info.arity is not None}
     known = {**written, **backend.arities, **predicates}
     known = {name: arity for name, arity in known.items() if not is_auxiliary(name)}
-    settings = settings_of(backend, analysis.evaluated)
+    settings = {**settings_of(backend, analysis.evaluated), FORMS: told_forms(analysis)}
     return Meaning(rows_of(analysis), settings, known, backend.context.universe.collisions, marks)
 
 

@@ -97,7 +97,8 @@ class Stored:
 
         store = Store.open(Path(path), version)
         known = {name: value for name, value in store.meaning.settings.items() if name in SETTINGS}
-        analysis = replace(analysis_of(store.meaning.program), known=dict(store.meaning.predicates))
+        forms = frozenset((name, count) for name, count in store.meaning.settings.get("forms", ()))
+        analysis = replace(analysis_of(store.meaning.program), known=dict(store.meaning.predicates), known_forms=forms)
         return store, cls(analysis, engine=engine, **{**known, **options})  # type: ignore[call-arg]
 
     def arity(self, predicate: str) -> int | None:

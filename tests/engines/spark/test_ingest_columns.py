@@ -13,6 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase, ProgramError
+from corollary.engines.spark.ingest import encoding
+from corollary.engines.spark.terms.universe import SparkUniverse
 from corollary.language.cells import IRIS, MEANING
 from tests.engines.spark.ingested import embedded, embedded_rejects, embedded_rows, loading
 
@@ -182,3 +184,28 @@ def test_delta_tables_whose_files_do_not_say_everything_are_refused(spark: Spark
     )
     with loading(spark) as loaded, pytest.raises(ProgramError, match="deletionVectors"):
         loaded.load(path)
+
+
+def test_files_of_the_driver_share_their_constants(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is told once, however many files have it, unless so many are known that they are forgotten in between."""
+    for name, rows in (("p", "a b\nb c\n"), ("q", "b\nd\n"), ("r", "a d\n")):
+        (tmp_path / f"{name}.tsv").write_text(rows.replace(" ", "\t"))
+    told: list[list[str]] = []
+    append = SparkUniverse.append
+
+    def watched(universe: SparkUniverse, terms: pa.Table, rows: int) -> int:
+        told.append(sorted(terms["canonical"].to_pylist()))
+        assert rows == terms.num_rows
+        return append(universe, terms, rows)
+
+    monkeypatch.setattr(SparkUniverse, "append", watched)
+    for largest in (encoding.LARGEST_UNIVERSE, 0):
+        monkeypatch.setattr(encoding, "LARGEST_UNIVERSE", largest)
+        with loading(spark, small_file=1000) as loaded:
+            assert loaded.ingest.load_directory(tmp_path, str, header=False) == 5
+            assert loaded.rows("p") == [("a", "b"), ("b", "c")]
+            assert (loaded.rows("q"), loaded.rows("r")) == ([("b",), ("d",)], [("a", "d")])
+            assert loaded.universe.rows == 4
+    assert told == [["a", "b", "c", "d"], ["a", "a", "b", "b", "c", "d", "d"]]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from corollary.engines.embedded.constants import encode_constants
 from corollary.engines.embedded.ordering import Ordering
 from corollary.engines.embedded.universe import Kind
+from corollary.engines.spark.terms.common_texts import strings_in_programs
 from corollary.engines.spark.terms.forms import value_of_form
 from corollary.engines.spark.terms.ids import CollisionTable, ids_of, is_hashed
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
@@ -122,3 +123,30 @@ def test_salted_constants_are_met_under_their_own_ids(texts: set[str]) -> None:
     task = TaskUniverse(table)
     before = task.codes(ids)
     assert encode_constants(task.universe, values).tolist() == before.tolist()
+
+
+def test_a_constant_that_was_opaque_is_told_when_the_task_makes_it() -> None:
+    ids, _ = made(["a", "b"])
+    task = TaskUniverse()
+    task.codes(ids)
+    encode_constants(task.universe, ["c"])
+    assert task.new_terms()["canonical"].to_pylist() == ["c"]
+    encode_constants(task.universe, ["b", "d"])
+    assert sorted(task.new_terms()["canonical"].to_pylist()) == ["b", "d"]
+    assert task.new_terms().num_rows == 0
+
+
+def test_constants_made_after_others_were_asked_for_are_found_by_their_ids() -> None:
+    task = TaskUniverse()
+    for values in (["a", "b"], ["b", "c"], [], ["d", 5, 1e300]):
+        codes = encode_constants(task.universe, values)
+        assert task.codes(task.ids(codes)).tolist() == codes.tolist()
+        assert task.explains(ids_of(values)).tolist() == [bool(is_hashed(ids_of([value]))[0]) for value in values]
+
+
+@given(st.lists(st.text(st.sampled_from('ab"\\é\n\x7f '), max_size=5)), st.integers(0, 3))
+def test_strings_are_quoted_as_programs_write_them(texts: list[str], start: int) -> None:
+    for kind in (pa.string(), pa.large_string()):
+        found = strings_in_programs(pa.array(texts, kind).slice(start))
+        assert found.type == kind
+        assert found.to_pylist() == [print_value(text) for text in texts[start:]]

@@ -9,7 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary.engines.embedded.constants import encode_constants
+from corollary.engines.spark.terms import universe as universe_module
 from corollary.engines.spark.terms.forms import value_of_form
+from corollary.engines.spark.terms.held_terms import each_once
 from corollary.engines.spark.terms.ids import CollisionTable, ids_of
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import Collisions, SparkUniverse, settled
@@ -131,3 +133,41 @@ def test_hashes_that_are_too_narrow_end_in_an_error(spark: SparkSession, workspa
     with pytest.raises(RuntimeError, match="after 100 runs"):
         settled(stage)
     assert runs == 100
+
+
+def test_rows_that_come_again_are_kept_once_or_found_to_be_different() -> None:
+    terms = terms_of(["a", "b", 1e300], CollisionTable())
+    assert each_once(terms) is terms
+    again = pa.concat_tables([terms, terms.slice(1), terms])
+    once = each_once(again)
+    assert once is not None
+    assert once.equals(terms)
+    other = pa.table(
+        [terms["id"].take([1, 0]), *terms_of(["c", "a"], CollisionTable()).columns[1:]], terms.schema.names
+    )
+    assert each_once(pa.concat_tables([terms, other])) is None
+    same_text = terms.set_column(3, "datatype", pa.array(["iri"] * 3))
+    assert each_once(pa.concat_tables([terms, same_text])) is None
+
+
+def test_many_rows_are_looked_through_in_many_parts(
+    spark: SparkSession, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(universe_module, "_PARTITION", 2)
+    universe = SparkUniverse(spark, workspace)
+    values: list[Value] = [f"text {number}" for number in range(12)]
+    terms = spark.createDataFrame(terms_of(values, universe.collisions))
+    twice = terms.union(terms)
+    assert universe._distinct(twice, 24).rdd.getNumPartitions() == 12
+    assert universe._distinct(twice, 0).rdd.getNumPartitions() < 12
+    assert universe.append(twice, 24) == 12
+    assert universe.append(terms, 12) == 0
+    assert contents(universe) == hashed(values, universe.collisions)
+
+
+def test_repeated_rows_of_the_driver_are_added_once(spark: SparkSession, workspace: Workspace) -> None:
+    universe = SparkUniverse(spark, workspace)
+    first, second = (terms_of(values, universe.collisions) for values in (["a", "b"], ["b", "c"]))
+    assert universe.append(pa.concat_tables([first, first])) == 2
+    assert universe.append(pa.concat_tables([second, first, second])) == 1
+    assert contents(universe) == hashed(["a", "b", "c"], universe.collisions)

@@ -5,11 +5,19 @@ from corollary.analysis.lowering.equality import SAME
 from corollary.analysis.lowering.lower import lower, lower_query
 from corollary.analysis.lowering.precision import query_with_precision, with_precision
 from corollary.analysis.lowering.separation import is_case_of, rule_of_case
-from corollary.analysis.lowering.universe import body_with_universe, with_universe
+from corollary.analysis.lowering.universe import (
+    UNIVERSE,
+    body_with_universe,
+    chosen_from,
+    stated_predicates,
+    with_universe,
+)
 
 __all__ = [
     "SAME",
+    "UNIVERSE",
     "body_with_universe",
+    "chosen_from",
     "is_case_of",
     "is_possible",
     "lower",
@@ -17,6 +25,7 @@ __all__ = [
     "possible",
     "query_with_precision",
     "rule_of_case",
+    "stated_predicates",
     "tells_possible",
     "with_precision",
     "with_universe",

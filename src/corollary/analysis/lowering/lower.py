@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from corollary.analysis.lowering.doubling import asked_of_doubled, doubled
 from corollary.analysis.lowering.equality import with_congruence
 from corollary.analysis.lowering.negations import with_known_negations
 from corollary.analysis.lowering.precision import query_with_precision, with_precision
 from corollary.analysis.lowering.separation import separated
-from corollary.analysis.lowering.universe import limited_by_universe, with_universe
+from corollary.analysis.lowering.universe import UNIVERSE, limited_by_universe, with_universe
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.rule_graph import RuleGraph
 from corollary.program import Query
+from corollary.program.forms import Form
 
 
-def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int]) -> RuleGraph:
+def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int], forms: Set[Form]) -> RuleGraph:
     """The rules that engines run: the same graph where nothing has to be rewritten.
 
-    `arities` are those of all predicates that the program mentions. Rules that engines run as they stand keep their names.
+    `arities` are those of all predicates that the program mentions, `forms` those of the terms that facts may have. Rules that
+    engines run as they stand keep their names.
     """
     rules = tuple(graph.rules.values())
-    lowered = with_congruence(rules, arities)
+    congruent = {**arities, UNIVERSE: 1} if meaning.has_universe and forms else arities
+    lowered = with_congruence(rules, congruent, forms)
     if meaning.has_universe:
-        lowered = limited_by_universe(lowered, rules, arities, meaning)
+        lowered = limited_by_universe(lowered, graph.rules.keys(), arities, meaning)
     lowered = with_precision(lowered, meaning.precision)
     lowered = tuple(part for rule in lowered for part in with_known_negations(rule))
     current = graph if lowered == rules else RuleGraph.of(lowered)

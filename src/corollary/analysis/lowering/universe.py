@@ -1,13 +1,14 @@
 """Unsafe rules: a variable that nothing limits ranges over the universe, all constants of the program and of its facts.
 
-The universe is an auxiliary predicate that every argument of every predicate feeds, and every constant in a rule. A derived
-predicate need not feed it where its rules make no new constants: what they say is about constants that are in it anyway. That
-is made use of only where feeding would turn a negation into one through recursion.
+The universe is an auxiliary predicate that every argument of every predicate feeds, and every constant in a rule. Of a derived
+predicate, those facts are enough that are stated or that come from rules which make new constants: what the others say is about
+constants that are in the universe anyway. That is made use of only where feeding it all would turn a negation into one through
+recursion. The stated facts of a predicate are an auxiliary predicate of their own then, which engines fill.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from corollary.analysis.lowering.bodies import variables
@@ -26,33 +27,54 @@ from corollary.program import (
     Variable,
     Wildcard,
     all_terms_of,
+    atoms_of,
     element_variables,
     subterms,
     variables_of,
 )
 
 UNIVERSE = "\0universe"
+_STATED = "\0stated\0"
 
 
 def limited_by_universe(
-    rules: Sequence[Rule], written: Sequence[Rule], arities: Mapping[str, int], meaning: Meaning
+    rules: Sequence[Rule], written: Set[str], arities: Mapping[str, int], meaning: Meaning
 ) -> tuple[Rule, ...]:
     """The rules with the universe as the range of each variable that nothing limits.
 
-    `written` are those of the program itself. A predicate that only other rules have facts for, those of equality, is no derived
-    one here: its facts are stated, and the universe has no other way to know of their constants.
+    `written` are the names of those that the program has itself. Those of equality may make terms, too, but only such as they
+    make of what is in the universe: it is a predicate like any other for them.
     """
     limited = tuple(replace(rule, body=body_with_universe(rule)) for rule in rules)
-    feeding = _with_constants(rules, limited, arities)
+    feeding = _with_constants(rules, limited, _feeding(arities))
     if meaning.is_well_founded:
         return feeding
     graph = RuleGraph.of(feeding, local=meaning.is_local)
     if not any(graph.is_undecided(node) for node in graph.hyper_nodes):
         return feeding
-    made = {rule.head.predicate for rule in rules if _makes_constants(rule)}
-    derived = {rule.head.predicate for rule in written}
-    needed = {name: arity for name, arity in arities.items() if name in made or name not in derived}
-    return _with_constants(rules, limited, needed)
+    behind = _behind_negation(limited, local=meaning.is_local) & arities.keys()
+    making = [
+        rule for rule in limited if rule.head.predicate in behind and rule.name in written and _makes_constants(rule)
+    ]
+    whole = {rule.head.predicate for rule in making if rule.has_head_aggregate}  # its groups need all arguments
+    by_rules = (one for rule in making if rule.head.predicate not in whole for one in _feeding_by(rule))
+    return _with_constants(rules, limited, (*_feeding(arities, behind - whole), *by_rules))
+
+
+def stated_predicates(graph: RuleGraph) -> dict[str, Atom]:
+    """The predicates of stated facts that rules read, each with an atom for the facts that they are chosen from."""
+    feeding = (rule.body for rule in graph.rules.values() if rule.head.predicate == UNIVERSE)
+    return {
+        atom.predicate: replace(atom, predicate=chosen)
+        for body in feeding
+        for atom, _ in atoms_of(body)
+        if (chosen := chosen_from(atom.predicate)) is not None
+    }
+
+
+def chosen_from(predicate: str) -> str | None:
+    """The predicate whose stated facts an auxiliary predicate has; None for any other one."""
+    return predicate.removeprefix(_STATED) if predicate.startswith(_STATED) else None
 
 
 def body_with_universe(rule: Rule) -> tuple[BodyElement, ...]:
@@ -65,22 +87,31 @@ def with_universe(query: Query) -> Query:
     return replace(query, body=_limited_body(query.body, ()))
 
 
-def reads_universe(query: Query) -> bool:
-    return any(isinstance(element, Atom) and element.predicate == UNIVERSE for element in query.body)
-
-
-def _with_constants(rules: Iterable[Rule], limited: tuple[Rule, ...], arities: Mapping[str, int]) -> tuple[Rule, ...]:
+def _with_constants(rules: Iterable[Rule], limited: tuple[Rule, ...], feeding: Iterable[Rule]) -> tuple[Rule, ...]:
     found = dict.fromkeys(constant for rule in rules for constant in _constants(rule))
     stated = [Rule(f"universe {number}", Atom(UNIVERSE, (constant,)), ()) for number, constant in enumerate(found, 1)]
-    return (*limited, *_feeding(arities), *stated)
+    return (*limited, *feeding, *stated)
 
 
-def _feeding(arities: Mapping[str, int]) -> Iterator[Rule]:
+def _feeding(arities: Mapping[str, int], only_stated: Set[str] = frozenset()) -> Iterator[Rule]:
     for predicate, arity in arities.items():
         known = variables(arity)
+        facts = Atom(_STATED + predicate if predicate in only_stated else predicate, known)
         for position in range(arity):
-            name = f"{predicate} universe {position + 1}"
-            yield Rule(name, Atom(UNIVERSE, (known[position],)), (Atom(predicate, known),))
+            yield Rule(f"{predicate} universe {position + 1}", Atom(UNIVERSE, (known[position],)), (facts,))
+
+
+def _feeding_by(rule: Rule) -> Iterator[Rule]:
+    for position, argument in enumerate(rule.head.arguments, 1):
+        yield Rule(f"{rule.name} makes universe {position}", Atom(UNIVERSE, (argument,)), rule.body)
+
+
+def _behind_negation(limited: Iterable[Rule], *, local: bool) -> set[str]:
+    """The predicates that depend on the universe through a negation or an aggregate: they must not feed it."""
+    graph = RuleGraph.of((*limited, Rule(UNIVERSE, Atom(UNIVERSE, variables(1)), ())), local=local)
+    reached, edges = graph.rule_edges.reached_from([UNIVERSE]), graph.rule_edges.edges_out_of
+    strict = [user for _, user, kinds in edges(reached) if any(kind.is_strict for kind in kinds)]
+    return {graph.rules[name].head.predicate for name in graph.rule_edges.reached_from(strict)}
 
 
 def _limited_body(body: tuple[BodyElement, ...], head: tuple[Term, ...]) -> tuple[BodyElement, ...]:

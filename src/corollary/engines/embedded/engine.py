@@ -19,6 +19,7 @@ from corollary.engines.embedded.maintenance.maintainer import Maintainer
 from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome
 from corollary.engines.embedded.maintenance.queries import answer, can_answer
 from corollary.engines.embedded.maintenance.rule_changes import orders_texts
+from corollary.engines.embedded.maintenance.stated import add_stated
 from corollary.engines.embedded.maintenance.strategies import Strategy, strategy_of
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
 from corollary.engines.embedded.relation import Codes, Counts, Relation
@@ -237,6 +238,7 @@ class EmbeddedEngine:
             else:
                 owner = EXPLICIT if self._updates else None
                 store.relation(predicate, relation.arity).append_distinct(relation.facts, owner)
+        add_stated(store, self._graph)
         return store
 
     # -- streams -----------------------------------------------------------------------------------------------------
@@ -315,6 +317,7 @@ class EmbeddedEngine:
 
     def derive_auxiliary(self, visible: Store) -> None:
         """Adds the facts of auxiliary predicates to relations that have all the others, with their support."""
+        add_stated(visible, self._graph)
         work = Work(discards_errors=self._discards_errors, cores=self._cores)
         evaluation = Evaluation(visible, work, orders_texts=orders_texts(self._graph), without=self._without)
         for step in self._strategy.steps(self._graph):

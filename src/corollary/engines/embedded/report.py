@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from corollary.analysis import HyperNode
+from corollary.analysis.stratification import readable
 from corollary.engines.embedded.evaluation import PlanReport
 from corollary.language import print_rule
 from corollary.planning import explain_plan
@@ -57,4 +58,4 @@ class RunReport:
                     f"{plan.new_facts:,} new facts"
                 )
                 lines += [f"      {number}. {line}" for number, line in enumerate(explain_plan(plan.plan, prefixes), 1)]
-        return "\n".join(lines)
+        return readable("\n".join(lines))

@@ -15,6 +15,7 @@ import numpy as np
 from corollary.engines.embedded.relation import Codes
 from corollary.engines.embedded.universe import Kind, Universe
 from corollary.program import FunctionTerm, ListTerm, Part, Structure, Term, Value
+from corollary.program.forms import LIST, Form
 from corollary.program.patterns import MOST_SYMBOLS, check_size, children
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -23,7 +24,6 @@ Compute: TypeAlias = Callable[[Term], Column]
 """The codes of a term's values, and for which rows it has one."""
 
 _UNKNOWN, _PLAIN = -1, -2
-_LIST = (None, 0)
 
 
 class Structures:
@@ -32,7 +32,7 @@ class Structures:
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._revealed = universe.revealed
-        self._numbers: dict[tuple[str | None, int], int] = {_LIST: 0}
+        self._numbers: dict[Form, int] = {LIST: 0}
         self._forms = np.full(1024, _UNKNOWN, np.int32)
         self._sizes = np.zeros(1024, np.int64)
         self._starts = np.zeros(1024, np.int64)
@@ -50,6 +50,11 @@ class Structures:
         """Opaque constants that have got their values may have moved others to other codes."""
         return self._revealed == self._universe.revealed
 
+    @property
+    def forms(self) -> set[Form]:
+        """Those that terms of a complete universe have."""
+        return {form for form, number in self._numbers.items() if self._by_parts[number]}
+
     def part(self, part: Part, whole: Column) -> Column:
         """What stands at a place of each term; there is nothing where a constant has another form."""
         codes, valid = whole
@@ -57,7 +62,7 @@ class Structures:
         unknown = valid & (self._forms[codes] == _UNKNOWN)
         if unknown.any():
             self._learn(np.unique(codes[unknown]))
-        form = self._number((part.functor, part.count) if part.functor is not None else _LIST)
+        form = self._number((part.functor, part.count) if part.functor is not None else LIST)
         fits = valid & (self._forms[codes] == form)
         if part.functor is None:
             fits &= self._sizes[codes] >= part.count if part.open else self._sizes[codes] == part.count
@@ -80,7 +85,7 @@ class Structures:
         rows = np.stack([codes[valid] for codes, _ in columns], axis=1) if columns else np.empty((count, 0), np.uint32)
         name = pattern.name if isinstance(pattern, FunctionTerm) else None
         distinct, places = _distinct(rows)
-        form = self._number((name, len(columns)) if name is not None else _LIST)
+        form = self._number((name, len(columns)) if name is not None else LIST)
         by_parts = self._made_of_parts if self._universe.is_complete else self._made_of_values
         codes = by_parts(name, form, is_open, distinct) if len(rows) else []
         made = np.array(codes, np.int64)[places] if len(rows) else np.empty(0, np.int64)
@@ -96,7 +101,7 @@ class Structures:
         """The code of a term from outside, which may be of any size."""
         inside = value.arguments if isinstance(value, Structure) else value
         assert isinstance(inside, tuple)
-        form = self._number((value.name, len(inside)) if isinstance(value, Structure) else _LIST)
+        form = self._number((value.name, len(inside)) if isinstance(value, Structure) else LIST)
         key = self._universe.encode_values(inside).tobytes()
         found = self._by_parts[form].get(key)
         return int(self._add(form, [key])[0]) if found is None else found
@@ -210,7 +215,7 @@ class Structures:
             value = self._universe.value(code)
             inside = value.arguments if isinstance(value, Structure) else value
             assert isinstance(inside, tuple)
-            name = (value.name, len(inside)) if isinstance(value, Structure) else _LIST
+            name = (value.name, len(inside)) if isinstance(value, Structure) else LIST
             self._note(code, self._number(name), self._universe.encode_values(inside))
 
     def _note(self, code: int, form: int, parts: Codes) -> None:
@@ -231,7 +236,7 @@ class Structures:
             self._rests[code, start] = self._universe.encode(value[start:])
         return self._rests[code, start]
 
-    def _number(self, form: tuple[str | None, int]) -> int:
+    def _number(self, form: Form) -> int:
         number = self._numbers.setdefault(form, len(self._numbers))
         if number == len(self._names):
             self._names.append(form[0])

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph
+from corollary.analysis.lowering import stated_predicates
 from corollary.engines.embedded.interrupts import noticing_interrupts
 from corollary.engines.embedded.report import NodeReport
 from corollary.engines.spark.derive_failures import derive_failures
@@ -160,8 +161,7 @@ class SparkEngine:
     def know_restored(self) -> None:
         """What was derived before is in the store, but for auxiliary facts, which are derived from it now."""
         jobs = [job for node in self._graph.hyper_nodes for job in self._jobs(node) if job.part_of is not None]
-        for rule in self._graph.rules.values():
-            self.store.arities.setdefault(rule.head.predicate, rule.head.arity)
+        self._know_predicates()
         if jobs:
             for job, outcome in zip(jobs, self.run_all(jobs, self.store), strict=True):
                 self._keep(job, outcome)
@@ -185,8 +185,7 @@ class SparkEngine:
                 self._context.check = before
 
     def _derive(self, report: SparkRunReport, finished: Callable[[NodeReport], None]) -> None:
-        for rule in self._graph.rules.values():
-            self.store.arities.setdefault(rule.head.predicate, rule.head.arity)
+        self._know_predicates()
         waiting = [job for node in self._graph.hyper_nodes for job in self._jobs(node)]
         stopped: dict[HyperNode, NodeOutcome] = {}
         while waiting:
@@ -200,6 +199,18 @@ class SparkEngine:
                     report.nodes.append(node_report)
                     finished(node_report)
             self._context.check()
+
+    def _know_predicates(self) -> None:
+        """Those of heads, and those of stated facts that rules read: each has the explicit facts of another one."""
+        store = self.store
+        for rule in self._graph.rules.values():
+            store.arities.setdefault(rule.head.predicate, rule.head.arity)
+        for name, atom in stated_predicates(self._graph).items():
+            store.arities.setdefault(name, atom.arity)
+            explicit = store.explicit.get(atom.predicate)
+            if explicit is not None:
+                store.add_derived(name, explicit)
+                store.add_owned(name, name, explicit)
 
     def _jobs(self, node: HyperNode) -> list[NodeJob]:
         if not self.follows_changes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from corollary.analysis.stratification import readable
 from corollary.engines.embedded.report import NodeReport, RunReport
 from corollary.language import print_rule
 from corollary.program import Rule
@@ -32,4 +33,4 @@ class SparkRunReport(RunReport):
             )
             lines.append(f"  because {reason}")
             lines += [f"  {name}: {print_rule(rules[name], prefixes)}" for name in report.node.rules]
-        return "\n".join(lines)
+        return readable("\n".join(lines))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from traceback import clear_frames
 
 from corollary.analysis import RuleGraph
+from corollary.analysis.lowering import stated_predicates
 from corollary.engines.embedded.evaluation import Store
 from corollary.engines.embedded.maintenance.aggregates import AggregateRules
 from corollary.engines.embedded.maintenance.closed_predicate import (
@@ -34,6 +35,7 @@ from corollary.engines.embedded.maintenance.rule_changes import (
     change_steps,
     orders_texts,
 )
+from corollary.engines.embedded.maintenance.stated import StatedFacts
 from corollary.engines.embedded.maintenance.step_rules import StepRules
 from corollary.engines.embedded.maintenance.strategies import Strategy
 from corollary.engines.embedded.maintenance.transaction import EXPLICIT, StepReport, Transaction
@@ -79,6 +81,7 @@ class Maintainer:
         self._transaction = Transaction(
             store, self._work, closed if closed is not None else {}, orders_texts=orders_texts
         )
+        self._stated = StatedFacts(self._transaction, graph)
         self._set_steps(strategy.steps(graph))
 
     def _set_steps(self, steps: dict[Step, str], known: Sequence[RulesOfStep] = ()) -> None:
@@ -140,16 +143,18 @@ class Maintainer:
         started = time.perf_counter()
         self._work.check = check
         before = self._order, self._node_of, self._readers
+        stated = self._stated.predicates
         steps = self._strategy.steps(graph) if graph is not None else None
         if graph is not None and orders_texts(graph):
             self._transaction.order_texts()
         try:
             self._strategy.prepare(self._order, self._transaction)
-            outcome = self._changed(facts, steps)
+            outcome = self._changed(facts, graph, steps)
             if self.committing is not None:
                 self.committing(outcome)
         except BaseException as error:
             self._order, self._node_of, self._readers = before
+            self._stated.predicates = stated
             if isinstance(error, MemoryError):  # what is half done holds the memory that undoing needs
                 clear_frames(error.__traceback__)
             self._transaction.roll_back()
@@ -177,11 +182,13 @@ class Maintainer:
             self._strategy, self._closes = before
             raise
 
-    def _changed(self, facts: FactChange, steps: dict[Step, str] | None) -> Outcome:
+    def _changed(self, facts: FactChange, graph: RuleGraph | None, steps: dict[Step, str] | None) -> Outcome:
         outcome = Outcome()
         if steps is not None:
             self._open_but(steps)
         self._change_explicit(facts, outcome)
+        if graph is not None:
+            self._stated.read(stated_predicates(graph))
         change = RuleChange()
         if steps is not None:
             known = [rules.step for rules in self._order]
@@ -243,12 +250,14 @@ class Maintainer:
             numbers = distinct(maintained.locate(rows))
             numbers = numbers[maintained.support(EXPLICIT, numbers) > 0]
             maintained.change_support(EXPLICIT, numbers, -1)
+            self._stated.change(predicate, maintained, numbers, -1)
             outcome.explicit_deleted += len(numbers)
         for predicate, rows in facts.insert.items():
             maintained = self._transaction.supported(predicate, rows.shape[1])
             numbers = distinct(maintained.place(rows))
             numbers = numbers[maintained.support(EXPLICIT, numbers) == 0]
             maintained.change_support(EXPLICIT, numbers, 1)
+            self._stated.change(predicate, maintained, numbers, 1)
             outcome.explicit_inserted += len(numbers)
 
     # -- closures ----------------------------------------------------------------------------------------------------

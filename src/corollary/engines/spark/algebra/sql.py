@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from corollary.analysis.lowering import UNIVERSE
 from corollary.engines.spark.algebra.sql_text import Names, NoSql, constant, expression, identifier
 from corollary.planning import (
     Absence,
@@ -58,7 +59,8 @@ class SqlViews:
         rules = list(rules)
         for rule in rules:  # predicates choose their names first
             for atom in [rule.head, *_atoms(rule)]:
-                self.view_of_predicate(atom.predicate)
+                if atom.predicate != UNIVERSE:
+                    self.view_of_predicate(atom.predicate)
         return [self._view(rule) for rule in rules]
 
     def _view(self, rule: NormalRule) -> SqlView:
@@ -71,6 +73,8 @@ class SqlViews:
         return SqlView(rule.name, rule.head.predicate, name, text)
 
     def _select(self, rule: NormalRule) -> str:
+        if any(atom.predicate == UNIVERSE for atom in _atoms(rule)):
+            raise NoSql("variables that range over all constants")
         plan = plan_rule(rule, self._statistics)
         body = self._body(plan)
         values = [_value(plan, register, body) for register in plan.head_registers]

@@ -10,13 +10,13 @@ from urllib.parse import unquote
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
 from corollary.engines.spark.ingest.columns_task import ReadColumns
+from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.output import Output, StoredOutput
 from corollary.engines.spark.ingest.places import Place
 from corollary.engines.spark.ingest.rejected import SCHEMA, collected
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.ingest.text_task import THIS_FILE
-from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.language.cells import MEANING
 from corollary.sources.delta import UNIT
 from corollary.sources.rejects import LISTED, Rejects
@@ -89,8 +89,9 @@ class ColumnSource:
     def width(self) -> int:
         return 0 if self._is_unit else len(self._columns)
 
-    def run(self, collisions: CollisionTable) -> StoredOutput:
-        task = ReadColumns(tuple(self._columns), self._meanings, self._files is None, self._is_unit, collisions)
+    def run(self, encoder: TaskEncoder) -> StoredOutput:
+        lists_nulls = self._files is None
+        task = ReadColumns(tuple(self._columns), self._meanings, lists_nulls, self._is_unit, encoder.collisions)
         with named_failures("ingest", self.name, self.span):
             output = StoredOutput(self._context, self._frame.select(*map(_quoted, self._columns)), task)
             if output.counts[RowKind.REJECT] and self._files is not None:

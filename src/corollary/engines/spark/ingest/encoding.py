@@ -1,4 +1,4 @@
-"""Rows of constants as rows of ids, inside a task: its universe grows with what it reads, up to a limit."""
+"""Rows of constants as rows of ids, inside a task or on the driver: a universe grows with what is read, up to a limit."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 LARGEST_UNIVERSE = 512 << 20
-"""Bytes after which a task tells the constants that it has seen and forgets them."""
+"""Bytes after which the constants that were seen are told and forgotten."""
 
 
 class TaskEncoder:
-    """Makes facts of tables, and at the end rows of the universe of the constants in them."""
+    """Makes facts of tables, and at the end rows of the universe of the constants in them, each of which is told once."""
 
     def __init__(self, maker: RowMaker, collisions: CollisionTable) -> None:
         self._maker = maker
-        self._collisions = collisions
+        self.collisions = collisions
         self._universe = TaskUniverse(collisions)
 
     def table(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -41,7 +41,7 @@ class TaskEncoder:
         yield self._maker.facts(self._universe.ids(codes))
         if self._universe.universe.nbytes > LARGEST_UNIVERSE:
             yield from self.finish()
-            self._universe = TaskUniverse(self._collisions)
+            self._universe = TaskUniverse(self.collisions)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """The constants that nobody was told of yet."""

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.failures import named_write_failures
 from corollary.engines.spark.ingest.local_source import python_facts, written_facts
 from corollary.engines.spark.ingest.output import Output, terms_of
 from corollary.engines.spark.ingest.rejected import SCHEMA
 from corollary.engines.spark.ingest.report import LoadReport
-from corollary.engines.spark.ingest.rows import RowKind, error_of
+from corollary.engines.spark.ingest.rows import RowKind, RowMaker, error_of
 from corollary.engines.spark.ingest.sources import Source, source_at, table_source
 from corollary.engines.spark.relations import Frame, LocalFrame, union
 from corollary.engines.spark.terms.universe import settled
@@ -203,11 +204,12 @@ class Ingest:
     def _read(self, sources: Sequence[tuple[str | None, Source]]) -> list[_Load]:
         """The stage ingest of all sources, and their constants in the universe; raises `Collisions` to be run again."""
         loads: list[_Load] = []
+        encoder = TaskEncoder(RowMaker(0), self._context.universe.collisions)
         try:
             for predicate, source in sources:
                 self._context.check()
                 started = time.monotonic()
-                output = source.run(self._context.universe.collisions)
+                output = source.run(encoder)
                 loads.append(_Load(predicate, source, output, time.monotonic() - started))
                 self._check_output(loads[-1])
                 if predicate is not None and output.counts[RowKind.FACT]:
@@ -216,7 +218,8 @@ class Ingest:
             terms = terms_of(self._context, (load.output for load in loads))
             if terms is not None:
                 with named_write_failures("encode", ", ".join(load.source.name for load in loads[:3])):
-                    self._context.universe.append(terms)
+                    rows = sum(load.output.counts[RowKind.TERM] for load in loads)
+                    self._context.universe.append(terms, rows)
             for load in loads:
                 load.encoding = (time.monotonic() - started) / len(loads)
         except BaseException:

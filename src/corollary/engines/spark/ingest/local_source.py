@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
@@ -16,10 +16,9 @@ from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.output import LocalOutput, Output
 from corollary.engines.spark.ingest.rejected import table_of
 from corollary.engines.spark.ingest.rows import RowMaker
-from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.program import Facts
 from corollary.sources.options import ReadOptions
-from corollary.sources.read import Loaded, read_file
+from corollary.sources.read import read_pieces
 from corollary.sources.rejects import Rejects
 
 if TYPE_CHECKING:
@@ -39,17 +38,15 @@ class LocalSource:
         self.name = name
         self.span = span
 
-    def run(self, collisions: CollisionTable) -> LocalOutput:
-        codes, encoder = self._codes(collisions)
+    def run(self, encoder: TaskEncoder) -> LocalOutput:
+        codes = self._codes(encoder)
         width = codes.shape[1]
-        maker = RowMaker(width)
-        encoder.use(maker)
+        encoder.use(RowMaker(width))
         return LocalOutput(self._context, _all(encoder, codes), width, self._rejected)
 
-    def _codes(self, collisions: CollisionTable) -> tuple[Codes, TaskEncoder]:
-        encoder = TaskEncoder(RowMaker(0), collisions)
+    def _codes(self, encoder: TaskEncoder) -> Codes:
         try:
-            return self._encode(Encoder(encoder.universe)), encoder
+            return self._encode(Encoder(encoder.universe))
         except ValueError as error:
             raise ProgramError([Diagnostic(catalogue.BAD_ROW, f"{self.name}: {error}", self.span)]) from None
 
@@ -86,17 +83,21 @@ class SmallFile(LocalSource):
     """A file of this machine that is read faster than a job of Spark starts."""
 
     def __init__(self, context: Context, path: Path, options: ReadOptions, arity: int | None) -> None:
-        super().__init__(context, str(path), lambda encoder: encoder.table(self._loaded.table), options.span)
+        super().__init__(context, str(path), self._read, options.span)
         self._path, self._options, self._arity = path, options, arity
+        self._rejects = Rejects()
 
-    @cached_property
-    def _loaded(self) -> Loaded:
-        return read_file(self._path, self._options, self._arity)
+    def _read(self, encoder: Encoder) -> Codes:
+        """Many of these files may be read together: of each only codes stay, and what was rejected."""
+        codes: list[Codes] = []
+        for loaded in read_pieces(self._path, self._options, self._arity):
+            self._rejects = loaded.rejects
+            codes.append(encoder.table(loaded.table))
+        return np.concatenate(codes)
 
     @property
     def _rejected(self) -> int:
-        return len(self._loaded.rejects)
+        return len(self._rejects)
 
     def rejects(self, output: Output) -> tuple[Rejects, DataFrame]:
-        found = self._loaded.rejects
-        return found, table_of(self._context.spark, found)
+        return self._rejects, table_of(self._context.spark, self._rejects)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corollary.engines.spark.arrow_frames import rows_of_table
-from corollary.engines.spark.ingest.rows import RowKind, row_fields, spark_schema
+from corollary.engines.spark.ingest.rows import RowKind, kind_of, row_fields, spark_schema
 from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame, LocalFrame, column_names, empty_frame
 from corollary.engines.spark.terms.first_rows import first_rows
@@ -108,12 +107,16 @@ class LocalOutput:
     def __init__(self, context: Context, batches: Iterable[pa.RecordBatch], width: int, rejected: int = 0) -> None:
         self.width = width
         self._context = context
-        self._table = pa.Table.from_batches(batches, row_fields(width))
-        self.counts = {kind: self._of_kind(kind).num_rows for kind in RowKind}
+        self._fields = row_fields(width)
+        self._batches: dict[RowKind, list[pa.RecordBatch]] = {kind: [] for kind in RowKind}
+        for batch in batches:
+            if batch.num_rows:
+                self._batches[kind_of(batch)].append(batch)
+        self.counts = {kind: sum(batch.num_rows for batch in found) for kind, found in self._batches.items()}
         self.counts[RowKind.REJECT] += rejected
 
     def _of_kind(self, kind: RowKind) -> pa.Table:
-        return self._table.filter(pc.equal(self._table.column("kind"), int(kind)))
+        return pa.Table.from_batches(self._batches[kind], self._fields)
 
     def facts(self) -> Frame:
         names = column_names(self.width)

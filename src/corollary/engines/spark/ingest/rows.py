@@ -54,7 +54,7 @@ def spark_schema(arity: int) -> str:
 
 
 class RowMaker:
-    """Makes batches of the schema for facts of one arity."""
+    """Makes batches of the schema for facts of one arity; all rows of a batch are of one kind."""
 
     def __init__(self, arity: int) -> None:
         self._schema = row_fields(arity)
@@ -95,6 +95,11 @@ class RowMaker:
         numbers += [pa.nulls(count, pa.int64())] * (self._numbers - len(numbers))
         texts = [text.cast(pa.string()) for text in texts] + [pa.nulls(count, pa.string())] * (_TEXTS - len(texts))
         return pa.RecordBatch.from_arrays([kinds, *numbers, *texts], schema=self._schema)
+
+
+def kind_of(batch: pa.RecordBatch) -> RowKind:
+    """The kind of the rows of a batch that has any."""
+    return RowKind(batch.column(0)[0].as_py())
 
 
 def _texts(texts: Sequence[str]) -> pa.Array:

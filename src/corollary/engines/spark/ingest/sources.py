@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from corollary.diagnostics import Span
 from corollary.engines.spark.ingest.column_source import ColumnSource
+from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.local_source import SmallFile
 from corollary.engines.spark.ingest.output import Output
 from corollary.engines.spark.ingest.places import JDBC, ORC, Place, place_of, unreadable
 from corollary.engines.spark.ingest.text_source import TextSource
-from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.sources.formats import Format
 from corollary.sources.options import DATABASE, ReadOptions
 from corollary.sources.read import check_options
@@ -31,8 +31,11 @@ class Source(Protocol):
     name: str
     span: Span | None
 
-    def run(self, collisions: CollisionTable) -> Output:
-        """Reads everything and makes ids. Raises `ProgramError` where the source as a whole cannot be read."""
+    def run(self, encoder: TaskEncoder) -> Output:
+        """Reads everything and makes ids: the driver with this encoder, tasks with their own, by the same collisions.
+
+        Raises `ProgramError` where the source as a whole cannot be read.
+        """
         ...
 
     def errors(self, output: Output) -> list[tuple[str, str, str]]:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.output import Output, StoredOutput
 from corollary.engines.spark.ingest.places import Place
 from corollary.engines.spark.ingest.rejected import collected
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.ingest.text_task import THIS_FILE, ReadText
-from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.sources.formats import Format
 from corollary.sources.options import ReadOptions
 from corollary.sources.read import DataFile, read_data
@@ -60,9 +60,9 @@ class TextSource:
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
-    def run(self, collisions: CollisionTable) -> StoredOutput:
+    def run(self, encoder: TaskEncoder) -> StoredOutput:
         shape = self._shape
-        task = ReadText(self._form, replace(self._options, span=None), shape.width, shape.names, collisions)
+        task = ReadText(self._form, replace(self._options, span=None), shape.width, shape.names, encoder.collisions)
         with named_failures("ingest", self.name, self.span):
             if self._form is Format.TURTLE:
                 return StoredOutput(self._context, self._whole_files(), task)

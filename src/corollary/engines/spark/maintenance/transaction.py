@@ -83,6 +83,11 @@ class Transaction:
         parts = pending.support.get(owner, []) if pending is not None else []
         return summed(parts) if parts else ChangeRows.nothing(self.context, arity)
 
+    def support_now_by(self, predicate: str, owner: str, arity: int) -> ChangeRows:
+        """All that an owner supports, as far as the transaction has come."""
+        relation = self.support_relations(predicate, arity).get(owner)
+        return self._all_of(predicate, relation) if relation else ChangeRows.nothing(self.context, arity)
+
     def owned_only_by(self, predicate: str, arity: int, owner: str, other: str) -> ChangeRows:
         """The facts that one owner supports and another one does not."""
         columns = column_names(arity)

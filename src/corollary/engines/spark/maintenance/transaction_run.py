@@ -27,6 +27,7 @@ from corollary.engines.spark.maintenance.recompute import RunJobs, recompute
 from corollary.engines.spark.maintenance.recursive_counting import maintain_with_counters
 from corollary.engines.spark.maintenance.recursive_step import OverBudget, RecursiveTask, delete_and_rederive
 from corollary.engines.spark.maintenance.rule_changes import RuleChange, change_steps
+from corollary.engines.spark.maintenance.stated import change_stated
 from corollary.engines.spark.maintenance.steps import SparkStep
 from corollary.engines.spark.maintenance.transaction import Transaction
 from corollary.engines.spark.maintenance.versions import Versions
@@ -74,6 +75,7 @@ class TransactionRun:
     def run(self, deletes: Stated, inserts: Stated) -> Outcome:
         outcome = Outcome()
         outcome.explicit_deleted, outcome.explicit_inserted = change_explicit(deletes, inserts, self.transaction)
+        change_stated(self._known, self._steps, self.transaction)
         self._rule_change = change_steps(self._known, self._steps, self.transaction)
         self._settle()
         remaining = self._steps

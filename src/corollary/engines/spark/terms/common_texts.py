@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corollary.engines.embedded.text_buffers import text_buffers
 from corollary.language import print_value
 from corollary.language.literals import STANDARD_PREFIXES
 from corollary.program import Iri, Literal
@@ -32,7 +34,28 @@ def strings_in_programs(texts: pa.Array) -> pa.Array:
 
 
 def quoted(texts: pa.Array) -> pa.Array:
-    """Texts between quotes, with escapes where they are needed."""
+    """Texts between quotes, with escapes where they are needed, which is seldom."""
+    whole = _joined('"', texts, '"')
+    plain = _is_plain(texts)
+    if plain.all():
+        return whole
+    odd = pa.array(~plain)
+    return pc.replace_with_mask(whole, odd, _escaped(texts.filter(odd)))
+
+
+def _is_plain(texts: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which texts are printable ASCII without a quote or a backslash."""
+    data, offsets = text_buffers(texts)
+    printable = pc.ascii_is_printable(texts)
+    plain: np.ndarray[Any, np.dtype[np.bool_]] = printable.to_numpy(zero_copy_only=False).astype(np.bool_)
+    start = int(offsets[0])
+    inside = data[start : int(offsets[-1])]
+    signs = np.flatnonzero((inside == ord('"')) | (inside == ord("\\"))) + start
+    plain[np.searchsorted(offsets, signs, "right") - 1] = False
+    return plain
+
+
+def _escaped(texts: pa.Array) -> pa.Array:
     escaped = texts
     for character, escape in _ESCAPES:
         escaped = pc.replace_substring(escaped, character, escape)

@@ -14,16 +14,22 @@ _HALF = _U64(32)
 
 def first_rows(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which rows have no equal before them."""
+    found: np.ndarray[Any, np.dtype[np.bool_]] = first_places(rows) == np.arange(len(rows))
+    return found
+
+
+def first_places(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """For each row, the place of the first one that is equal to it."""
     bits = max(4, int(2 * len(rows)).bit_length())
-    found: np.ndarray[Any, np.dtype[np.bool_]] = _first_rows(np.ascontiguousarray(rows), bits)
+    found: np.ndarray[Any, np.dtype[np.int64]] = _first_places(np.ascontiguousarray(rows), bits)
     return found
 
 
 @njit(cache=True, nogil=True)
-def _first_rows(rows: Any, bits: int) -> Any:
+def _first_places(rows: Any, bits: int) -> Any:
     mask, shift = _U64((1 << bits) - 1), _U64(64 - bits)
     slots = np.zeros(1 << bits, np.int64)  # a row's place and 1, 0 where there is none
-    is_first = np.zeros(len(rows), np.bool_)
+    places = np.empty(len(rows), np.int64)
     for i in range(len(rows)):
         digest = _U64(0)
         for place in range(rows.shape[1]):
@@ -34,8 +40,8 @@ def _first_rows(rows: Any, bits: int) -> Any:
             slot = (slot + _U64(1)) & mask
         if slots[slot] == 0:
             slots[slot] = i + 1
-            is_first[i] = True
-    return is_first
+        places[i] = slots[slot] - 1
+    return places
 
 
 @njit(inline="always")

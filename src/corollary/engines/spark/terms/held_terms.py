@@ -1,4 +1,4 @@
-"""Constants of the universe that the driver keeps, to see without a job of Spark which constants are known."""
+"""Constants that the driver has, or keeps to see without a job of Spark which constants are known."""
 
 from __future__ import annotations
 
@@ -10,11 +10,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corollary.engines.spark.terms.first_rows import first_places
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _FORMS = ["common", "canonical", "datatype"]
 _TEXTS = pa.schema([(name, pa.large_string()) for name in _FORMS])
+
+
+def each_once(terms: pa.Table) -> pa.Table | None:
+    """Rows of the universe, each of them once; None where an id stands for two constants."""
+    ids = terms.column("id").to_numpy()
+    places = first_places(ids.reshape(-1, 1))
+    is_first = places == np.arange(len(ids))
+    if is_first.all():
+        return terms
+    repeated = np.flatnonzero(~is_first)
+    for name in ("canonical", "datatype"):
+        texts = terms.column(name).cast(
+            pa.large_string()
+        )  # those of many files may have more bytes than others can hold
+        if not pc.all(pc.equal(texts.take(pa.array(repeated)), texts.take(pa.array(places[repeated])))).as_py():
+            return None
+    return terms.filter(pa.array(is_first))
 
 
 @dataclass(frozen=True)

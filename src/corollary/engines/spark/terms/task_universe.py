@@ -51,9 +51,11 @@ class TaskUniverse:
         self.universe: Universe = _MintingUniverse(self)
         self.universe.deepest = collisions.deepest
         self._map = IdMap()
+        self._mapped = 0  # codes below this number are in the map
         self._ids = np.empty(1024, np.int64)
         self._told = np.zeros(1024, np.bool_)  # codes that were taught, or that `new_terms` has told already
         self._known = 0  # codes below this number have their id in `_ids`
+        self._all_told = 0  # `new_terms` has nothing to tell of codes below this number
         self._opaque = 0
         self._is_minting = True
 
@@ -62,7 +64,7 @@ class TaskUniverse:
         table = pa.table(terms) if isinstance(terms, pa.RecordBatch) else terms
         self._follow()
         ids = table.column("id").to_numpy()
-        codes = self._map.find(ids)
+        codes = self._codes_by_id().find(ids)
         missing = codes == NOT_FOUND
         opaque = ~missing
         self._told[codes[opaque]] = True
@@ -73,12 +75,13 @@ class TaskUniverse:
         if missing.any():
             made = self._encode_forms(table, None if missing.all() else np.flatnonzero(missing))
             self._register(made, ids[missing])
+            self._map_codes(made, ids[missing])
             self._told[made] = True
 
     def explains(self, ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which of these ids stand for a constant that is known here."""
         self._follow()
-        codes = self._map.find(ids)
+        codes = self._codes_by_id().find(ids)
         known: np.ndarray[Any, np.dtype[np.bool_]] = codes != NOT_FOUND
         known[known] = self.universe.kinds[codes[known]] != Kind.OPAQUE
         return known
@@ -106,10 +109,12 @@ class TaskUniverse:
     def new_terms(self) -> pa.Table:
         """Rows of the universe (`TERM_FIELDS`) of hashed constants that the task made and nobody taught it; each is told once."""
         self._follow()
-        size = self.universe.size
-        new = is_hashed(self._ids[:size]) & ~self._told[:size] & (self.universe.kinds[:size] != Kind.OPAQUE)
-        codes = np.flatnonzero(new).astype(np.uint32)
+        new = slice(self._all_told, self.universe.size)
+        is_new = is_hashed(self._ids[new]) & ~self._told[new] & (self.universe.kinds[new] != Kind.OPAQUE)
+        codes = (np.flatnonzero(is_new) + new.start).astype(np.uint32)
         self._told[codes] = True
+        if not self._opaque:  # which may be told once they are revealed
+            self._all_told = self.universe.size
         forms = form_table(self.universe, codes)
         return pa.table([pa.array(self._ids[codes]), *forms.columns], schema=TERM_FIELDS)
 
@@ -122,7 +127,7 @@ class TaskUniverse:
     def meet(self, ids: Ids, encode: Callable[[Any], Codes]) -> None:
         """The constants with these ids are about to be made; `encode` makes those at some places only."""
         distinct, first = np.unique(ids, return_index=True)
-        codes = self._map.find(distinct)
+        codes = self._codes_by_id().find(distinct)
         known = codes != NOT_FOUND
         known[known] = self.universe.kinds[codes[known]] == Kind.OPAQUE
         if known.any():
@@ -143,13 +148,13 @@ class TaskUniverse:
         if number != Tag.HASHED:
             return codes_of_inline(self.universe, number, ids)
         self._follow()
-        codes = self._map.find(ids)
+        codes = self._codes_by_id().find(ids)
         missing = codes == NOT_FOUND
         if missing.any():
-            unknown = self._map.number(ids[missing], self.universe.size)
+            unknown = self._codes_by_id().number(ids[missing], self.universe.size)
             self._register(self.universe.add_opaque(unknown), unknown)
             self._opaque += len(unknown)
-            codes[missing] = self._map.find(ids[missing])
+            codes[missing] = self._codes_by_id().find(ids[missing])
         return codes
 
     def _encode_forms(self, table: pa.Table, rows: Any | None) -> Codes:
@@ -173,9 +178,21 @@ class TaskUniverse:
             self._ids, self._told = np.resize(self._ids, capacity), np.resize(self._told, capacity)
         self._told[self._known : size] = False
         self._ids[codes] = ids
+        self._known = size
+
+    def _codes_by_id(self) -> IdMap:
+        """The codes of all hashed ids; a task that only makes constants never asks."""
+        if self._mapped < self._known:
+            self._map_codes(
+                np.arange(self._mapped, self._known, dtype=np.uint32), self._ids[self._mapped : self._known]
+            )
+        return self._map
+
+    def _map_codes(self, codes: Codes, ids: Ids) -> None:
+        """All codes from `_mapped` on are among these."""
         hashed = is_hashed(ids)
         self._map.add(ids[hashed], codes[hashed])
-        self._known = size
+        self._mapped = self._known
 
     @contextmanager
     def _learning(self) -> Iterator[None]:

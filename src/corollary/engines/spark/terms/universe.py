@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corollary.engines.embedded.universe import Universe
 from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.terms.forms import codes_of_forms
-from corollary.engines.spark.terms.held_terms import HeldTerms
+from corollary.engines.spark.terms.held_terms import HeldTerms, each_once
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TERM_SCHEMA
+from corollary.engines.spark.terms.term_forms import TermForms
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -31,6 +31,7 @@ T = TypeVar("T")
 _MOST_SEGMENTS = 16
 _FOLDED = 12
 _SMALL = 200_000  # new constants that every task may get, to compare its part of the universe with
+_PARTITION = 200_000  # rows that one task looks through for equal ones
 _AT_ONCE = 10_000  # collisions that the driver looks at in one go; the next run finds the others
 _MOST_RUNS = 100
 _IN_PLAN = 10_000  # new constants that stay in the driver's plans until they are put together with others
@@ -76,6 +77,7 @@ class SparkUniverse:
         self._asked = 0
         self._segments: list[_Segment] = []
         self.collisions = CollisionTable(hash_bits=hash_bits)
+        self.term_forms = TermForms()
         self.untold: list[DataFrame] = []
         """Constants that came since a store was told of all of them; who keeps a store empties it."""
 
@@ -101,6 +103,7 @@ class SparkUniverse:
         if terms:
             df = reduce(lambda left, right: left.union(right), terms).dropDuplicates(["id"])
             self._segments = [_Segment(*self._workspace.write(df, "universe"))]
+            self.term_forms.wait(self._segments[0].df)
         self.untold = []
 
     def forms(self, ids: DataFrame) -> DataFrame:
@@ -114,28 +117,37 @@ class SparkUniverse:
             return None
         return pa.concat_tables(parts).cast(TERM_FIELDS)
 
-    def append(self, terms: DataFrame | pa.Table) -> int:
+    def append(self, terms: DataFrame | pa.Table, rows: int = 0) -> int:
         """Adds the constants that are new, and says how many they are; raises `Collisions`, and then nothing was added.
 
-        A row may come any number of times.
+        A row may come any number of times; `rows` is about how many there are, where it is known.
         """
         if isinstance(terms, pa.Table):
             if not terms.num_rows:
                 return 0
-            terms = terms.cast(TERM_FIELDS).combine_chunks()
+            terms = terms.cast(TERM_FIELDS)
             added = self._append_in_driver(terms)
             if added is not None:
                 return added
             if self._knows_all(terms):
                 return 0
-            if not self._segments and pc.count_distinct(terms["id"]).as_py() == terms.num_rows:
-                self._add(self._workspace.keep(terms, "universe")[0], terms.num_rows)
-                return int(terms.num_rows)
+            once = each_once(terms)
+            if once is not None:
+                return self._append_found(self._workspace.keep(once, "universe")[0], once.num_rows, is_unique=True)
             terms = rows_of_table(self._spark, terms)
-        found, rows = self._workspace.write(terms.select(*TERM_FIELDS.names).distinct(), "universe")
-        if not rows:
-            return 0
-        within, known, different = self._crowded(found, rows)
+        found, count = self._workspace.write(self._distinct(terms.select(*TERM_FIELDS.names), rows), "universe")
+        return self._append_found(found, count) if count else 0
+
+    def _distinct(self, terms: DataFrame, rows: int) -> DataFrame:
+        """Each row once. Of many rows a session with few partitions would have more in one than fit into memory together."""
+        parts = -(-rows // _PARTITION)
+        if parts > int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1):
+            terms = terms.repartition(parts, "id")
+        return terms.distinct()
+
+    def _append_found(self, found: DataFrame, rows: int, *, is_unique: bool = False) -> int:
+        """Adds what is new among distinct rows in the workspace; `is_unique` says that no two of them have one id."""
+        within, known, different = (0, 0, 0) if is_unique and not self._segments else self._crowded(found, rows)
         if within:
             self._collide(found, found.groupBy("id").count().where("count > 1").select("id"))
         if different:
@@ -227,6 +239,7 @@ class SparkUniverse:
     def _add(self, df: DataFrame, rows: int, held: HeldTerms | None = None) -> None:
         self._segments.append(_Segment(df, rows, held))
         self.untold.append(df)
+        self.term_forms.wait(df)
         if len(self._segments) > _MOST_SEGMENTS:
             ordered = sorted(self._segments, key=lambda segment: segment.rows)
             small = reduce(lambda left, right: left.union(right), (segment.df for segment in ordered[:_FOLDED]))
