@@ -17,7 +17,7 @@ from corollary.program.forms import Form, pattern_of, places_of
 
 SAME = "\0same"
 _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
-_WHOLE, _OTHER = Variable(" whole"), Variable(" other")
+_WHOLE, _OTHER = Variable("Whole"), Variable("Other")
 
 
 def with_congruence(rules: tuple[Rule, ...], arities: Mapping[str, int], forms: Set[Form]) -> tuple[Rule, ...]:
