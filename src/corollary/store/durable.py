@@ -28,7 +28,7 @@ from corollary.store.store import Commit, Store
 from corollary.store.terms import StoredTerms
 
 OWNERS, AUXILIARY, FORMS = "owners", "auxiliary", "forms"
-"""Settings that say by which rules facts were derived, and which auxiliary facts are kept beside them."""
+"""Settings that say by which rules facts were derived, which auxiliary facts are kept beside them, and which forms terms had."""
 
 
 class Durable:

@@ -92,12 +92,13 @@ class Stored:
         cls, path: str | PathLike[str], engine: Any, version: int | None, options: dict[str, Any]
     ) -> tuple[Store, Self]:
         """A version of a store, and a knowledge base that has its rules and settings so far."""
+        from corollary.store.durable import FORMS
         from corollary.store.program_rows import analysis_of
         from corollary.store.store import Store
 
         store = Store.open(Path(path), version)
         known = {name: value for name, value in store.meaning.settings.items() if name in SETTINGS}
-        forms = frozenset((name, count) for name, count in store.meaning.settings.get("forms", ()))
+        forms = frozenset((name, count) for name, count in store.meaning.settings.get(FORMS, ()))
         analysis = replace(analysis_of(store.meaning.program), known=dict(store.meaning.predicates), known_forms=forms)
         return store, cls(analysis, engine=engine, **{**known, **options})  # type: ignore[call-arg]
 

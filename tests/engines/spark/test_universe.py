@@ -16,7 +16,8 @@ from corollary.engines.spark.terms.ids import CollisionTable, ids_of
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import Collisions, SparkUniverse, settled
 from corollary.engines.spark.workspace import Workspace
-from corollary.program import Value, canonical, identity
+from corollary.program import Structure, Value, canonical, identity
+from corollary.program.forms import LIST
 from tests.engines.spark.constants import BORDERS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -171,3 +172,16 @@ def test_repeated_rows_of_the_driver_are_added_once(spark: SparkSession, workspa
     assert universe.append(pa.concat_tables([first, first])) == 2
     assert universe.append(pa.concat_tables([second, first, second])) == 1
     assert contents(universe) == hashed(["a", "b", "c"], universe.collisions)
+
+
+@pytest.mark.parametrize("loads", [2, 20])
+def test_it_knows_the_forms_of_terms_that_came_since_it_was_asked(
+    spark: SparkSession, workspace: Workspace, loads: int
+) -> None:
+    universe = SparkUniverse(spark, workspace)
+    assert universe.term_forms.all() == frozenset()
+    for number in range(loads):
+        universe.append(terms_of([Structure("f", (number, ("a", Structure("g", ()))))], universe.collisions))
+    assert universe.term_forms.all() == {("f", 2), LIST, ("g", 0)}
+    universe.append(terms_of([Structure("f", (Structure("h", ("b",)),))], universe.collisions))
+    assert universe.term_forms.all() == {("f", 2), ("f", 1), ("h", 1), LIST, ("g", 0)}

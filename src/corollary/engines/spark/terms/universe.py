@@ -77,7 +77,7 @@ class SparkUniverse:
         self._asked = 0
         self._segments: list[_Segment] = []
         self.collisions = CollisionTable(hash_bits=hash_bits)
-        self.term_forms = TermForms()
+        self.term_forms = TermForms(self.everything)
         self.untold: list[DataFrame] = []
         """Constants that came since a store was told of all of them; who keeps a store empties it."""
 
