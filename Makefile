@@ -3,9 +3,10 @@
 
 PYTHON ?= python3
 JOBS ?= 2
-# How long `make test-programs` runs, and where it starts: SEED=1234 MINUTES=60 make test-programs
+# How long `make fuzz` runs, and where it starts: SEED=1234 MINUTES=60 ENGINE=spark make fuzz
 MINUTES ?= 5
 SEED ?=
+ENGINE ?= embedded
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +15,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-programs test-cluster bench check clean clean-all
+.PHONY: help install run test test-all test-plain-spark fuzz test-cluster bench check clean clean-all
 
 help: ## list the targets
 	@echo "Corollary: a Datalog reasoner. Targets:"
@@ -28,14 +29,19 @@ run: $(STAMP) ## run the wind farm example through the pipeline on Spark
 test: check ## check, then run the tests except the slow ones
 	$(PYTEST) -m "not slow"
 
-test-all: check ## check, then run all the tests, and generated programs for MINUTES=5
-	$(PYTEST) -m "not cluster"
-	$(MAKE) test-programs
+test-all: check ## check, then run all the tests with all their generated examples, and generated scripts for MINUTES=5
+	COROLLARY_EXAMPLES=all $(PYTEST) -m "not cluster"
+	$(MAKE) test-plain-spark
+	$(MAKE) fuzz
 	$(MAKE) test-cluster
 
-# Not by pytest, whose workers keep to themselves what they have tried.
-test-programs: $(STAMP) ## run generated programs with changes, every strategy, for MINUTES=5
-	$(BIN)/python -m tests.engines.embedded.long_run --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+# Not by pytest: one process that runs for as long as it is told to, and stops at the first difference.
+fuzz: $(STAMP) ## run generated scripts that mix all settings, for MINUTES=5 from SEED on
+	$(BIN)/python -m tests.fuzz --engine $(ENGINE) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# A process has one Spark, so a session with other settings from the start needs another process.
+test-plain-spark: $(STAMP) ## run the tests of Spark in a session as Spark starts it
+	COROLLARY_TEST_PLAIN_SPARK=1 $(BIN)/python -m pytest -m "spark and not slow and not cluster" tests/engines/spark tests/engine_suite
 
 # Alone: a cluster needs the machine, and a process has one Spark.
 test-cluster: $(STAMP) ## run the tests on a Spark cluster of three processes, some of which are killed
@@ -72,7 +78,7 @@ $(STAMP): pyproject.toml constraints.txt
 	fi
 	@echo "== Installing Corollary and everything it uses, at the versions in constraints.txt."
 	@echo "   The first time this downloads about 800 MB, most of it Spark, and takes a few minutes."
-	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[all]'
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[all,dev]'
 	@echo "== Compiling the kernels of the embedded engine, once (about half a minute)"
 	@$(BIN)/corollary run examples/wind_farm/wind_farm.dl >/dev/null
 	@echo "== Compiling the kernels that follow changes, once (about half a minute)"

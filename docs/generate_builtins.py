@@ -29,7 +29,7 @@ Everything that can be computed or tested, from the declarations in `corollary.p
   discards the instance of a rule (or stops the run, with `on_error="stop"`).
 - A fact or a rule cannot define a built-in.
 
-Functions of your own program are made known by `@corollary.function` ([API](api.md#functions-of-your-own)).
+Functions of your own program are made known by `@corollary.function` ([API](api.md#user-defined-functions)).
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from corollary.diagnostics import CATALOGUE, Kind
+from corollary.diagnostics import CATALOGUE, DiagnosticKind
 
 PAGE = Path(__file__).with_name("diagnostics.md")
 CASES = Path(__file__).parents[1] / "tests" / "golden" / "diagnostics"
@@ -48,7 +48,7 @@ def _chapters() -> Iterator[str]:
                 yield from _entry(kind)
 
 
-def _entry(kind: Kind) -> Iterator[str]:
+def _entry(kind: DiagnosticKind) -> Iterator[str]:
     yield f"### {kind.code}\n"
     yield f"{kind.title[0].upper()}{kind.title[1:]}.\n"
     message = _message(kind)
@@ -60,7 +60,7 @@ def _entry(kind: Kind) -> Iterator[str]:
     yield f"```text\n{text}\n```\n"
 
 
-def _message(kind: Kind) -> tuple[Path, str] | None:
+def _message(kind: DiagnosticKind) -> tuple[Path, str] | None:
     """The first case of this code whose message has a hint, or the first one, with that message."""
     found: list[tuple[Path, str]] = []
     for case in sorted(CASES.glob(f"{kind.code}_*")):

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corollary.diagnostics import Diagnostic, ProgramError
+    from corollary.diagnostics import Diagnostic, ProgramError, ProgramWarning
     from corollary.knowledge_base import KnowledgeBase
     from corollary.program import Iri, Literal
     from corollary.program.host_functions import function
@@ -24,6 +24,7 @@ __all__ = [
     "Limits",
     "Literal",
     "ProgramError",
+    "ProgramWarning",
     "Result",
     "Settings",
     "__version__",
@@ -39,6 +40,7 @@ _HOMES = {
     "Limits": "corollary.settings",
     "Literal": "corollary.program",
     "ProgramError": "corollary.diagnostics",
+    "ProgramWarning": "corollary.diagnostics",
     "Result": "corollary.results",
     "Settings": "corollary.settings",
     "function": "corollary.program.host_functions",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,29 +12,31 @@ from typing import TYPE_CHECKING, Any
 from corollary.analysis import Analysis, analyse, analyse_texts, check_evaluable
 from corollary.analysis.lowering import lower_query, possible, tells_possible
 from corollary.analysis.meaning import Meaning
-from corollary.analysis.predicates import check_functions
+from corollary.analysis.predicates import PredicateInfo, check_functions
 from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
+from corollary.analysis.traps import warnings_of_query
+from corollary.analysis.value_kinds import NO_OTHER_FACTS, OtherFacts, ValueKinds
 from corollary.backends import Backend
 from corollary.backends.asking import Asking
-from corollary.backends.coming_facts import Inserts, arities_with, forms_with
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.backends.rule_info import RuleInfo, rule_infos
-from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean
-from corollary.language import parse_query, print_rule, read_source
-from corollary.program import Atom, Negation, Program, Query, Variable
-from corollary.program.arities import SizedName, full_names, query_with_arities
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean, warn
+from corollary.io.options import ReadOptions
+from corollary.io.rejects import Rejects
+from corollary.language import Permissions, parse_query, read_source
+from corollary.program import Atom, Negation, Program, Query, Variable, atoms_of
+from corollary.program.arities import SizedName, full_names, query_with_arities, sized
 from corollary.program.host_functions import register
 from corollary.reasoning import RuleEdit, edit_rules
 from corollary.reasoning.demand import Demanded
+from corollary.reasoning.run import Run, late_check
 from corollary.settings import Settings, check_rule_names
-from corollary.sources.options import ReadOptions
-from corollary.sources.rejects import Rejects
 from corollary.store.stored import Stored
 from corollary.streams.streaming import Streaming
-from corollary.transactions import Change, Facts, Transaction, TransactionResult
+from corollary.transactions import Change, Facts, Transaction, TransactionResult, facts_given
 
 if TYPE_CHECKING:
-    from corollary.backends.backend import Difference
+    from corollary.backends.backend import Batch, Difference
     from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.results import Result
 
@@ -65,9 +67,11 @@ class KnowledgeBase(Stored, Streaming):
     ) -> None:
         spark_options = {name: keywords.pop(name) for name in _SPARK_OPTIONS & keywords.keys()}
         self.settings = Settings.of(settings, **keywords)
+        self.limits = self.settings.limits
+        tick = late_check(self.limits)
         if isinstance(program, Program):
-            program = analyse(program)
-        analysis = analyse_texts(Source(program)) if isinstance(program, str) else program
+            program = analyse(program, tick)
+        analysis = analyse_texts(Source(program), tick=tick) if isinstance(program, str) else program
         self.analysis: Analysis = analysis.under(Meaning.of(self.settings))
         if self.analysis.errors:
             raise ProgramError(self.analysis.diagnostics)
@@ -75,24 +79,33 @@ class KnowledgeBase(Stored, Streaming):
         wrong = [*check_evaluable(queries=self.program.queries), *check_functions(self.program)]
         if wrong := [*wrong, *check_rule_names(self.settings, names)]:
             raise ProgramError(wrong)
-        self.limits = self.settings.limits
         self._lock = threading.RLock()  # a change excludes readers: they see what was before it or what is after it
         self._subscribers: dict[str, list[Callable[[Result, Result], None]]] = {}
+        self._has_other_facts = False
+        self._kinds: ValueKinds | None = None
         self._backend = _backend(engine, self.analysis, self.settings, Path(base), spark_options)
         self._asking = Asking(self._backend, self.settings)
-        self._backend.listener = self._tell
-        self._backend.new_check = lambda: self._checker(lambda facts: None)
-        self._state(self.program)
+        with self._operation() as run:
+            batch = self._backend.batch(run)
+            self._know_arities(batch, self.analysis.predicates)
+            batch.insert_program(self.program.facts, self.program.inputs)
+            self._change(batch, self.analysis, run)
+        if isinstance(program, str):
+            warn(one for one in self.analysis.warnings if one.kind in catalogue.SILENT_TRAPS)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], **options: Any) -> KnowledgeBase:
         """The knowledge base of a program file; `@input` files are looked up beside it."""
-        return cls.from_sources([read_source(Path(path))], **options)
+        kb = cls.from_sources([read_source(Path(path))], **options)
+        warn(one for one in kb.analysis.warnings if one.kind in catalogue.SILENT_TRAPS)
+        return kb
 
     @classmethod
     def from_sources(cls, sources: Sequence[Source], **options: Any) -> KnowledgeBase:
         """Several texts, read as one program."""
-        return cls(analyse_texts(*sources), **options)
+        given = {name: options[name] for name in ("limits",) if name in options}
+        limits = Settings.of(options.get("settings"), **given).limits
+        return cls(analyse_texts(*sources, tick=late_check(limits)), **options)
 
     @property
     def program(self) -> Program:
@@ -110,65 +123,111 @@ class KnowledgeBase(Stored, Streaming):
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """What is doubtful about the program, with the facts that it has by now."""
+        """The warnings about the program, with the facts that it has by now."""
         return remaining_warnings(self.analysis, self._backend.defined)
+
+    @contextmanager
+    def _operation(
+        self,
+        *,
+        watch: Callable[[int], None] | None = None,
+        finished: Callable[[NodeReport], None] | None = None,
+        at_round: Callable[[int], None] | None = None,
+    ) -> Iterator[Run]:
+        """One operation at a time, under its limits; signals wait until it can be undone, or is over."""
+        with self._lock, Run(self.limits, watch=watch, finished=finished, at_round=at_round) as run:
+            self._backend.obey(run.limits)
+            yield run
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
     register = staticmethod(register)
     """Makes a Python function known to rules under a name; see `corollary.function`, which does it as a decorator."""
 
-    def transaction(self) -> Transaction:
+    def transaction(self, *, allow: Collection[str] = ()) -> Transaction:
         """A `with` block that collects changes of facts and rules, which happen together at its end."""
-        return Transaction(lambda changes: self.apply(*changes))
+        return Transaction(lambda changes: self.apply(*changes, allow=allow))
 
-    def apply(self, *written: Change | str | PathLike[str]) -> TransactionResult:
+    def apply(self, *written: Change | str | PathLike[str], allow: Collection[str] = ()) -> TransactionResult:
         """Makes changes together, all or nothing, and tells which visible facts came and went; a path is that of a change file.
 
         An explicit fact that is deleted stays visible while rules derive it; deleting what is not explicit, and inserting what
-        is, changes nothing. A mistake, a limit or an interrupt leaves everything as it was.
+        is, changes nothing. A mistake, a limit or an interrupt leaves everything as it was. Rules may have `@input`, `@output`
+        and host functions only where the setting `allow`, or `allow` here, has "inputs", "outputs", "functions".
         """
-        with self._lock:
-            self.materialise()
-            changes = [one if isinstance(one, Change) else self._read_changes(one) for one in written]
-            edit = self._edit(changes)
-            inserts = [(self.data_name(name), facts) for change in changes for name, facts in change.insert.items()]
-            deletes = [(self.data_name(name), facts) for change in changes for name, facts in change.delete.items()]
-            if edit is not None:
-                inserts += [(facts.predicate, facts.rows) for facts in edit.program.facts]
-            after = self._knowing(edit.analysis if edit is not None else self.analysis, inserts)
-            is_changed = after is not self.analysis
-            with self._becoming(after if is_changed else None):
-                difference = self._backend.apply(deletes, inserts, after.evaluated if is_changed else None)
-            self.analysis = after
-            if edit is not None and any(change.add_rules for change in changes):
-                self._declare_arities()
-                self._backend.insert_program((), edit.program.inputs)
-            return self._tell(difference)
+        permissions = Permissions.of(self.settings.allowing(allow))
+        with self._operation() as run:
+            self._materialise(run)
+            changes = [one if isinstance(one, Change) else self._read_changes(one, permissions) for one in written]
+            self._has_other_facts |= any(change.insert for change in changes)
+            edit = self._edit(changes, permissions, run)
+            batch = self._backend.batch(run)
+            batch.change(
+                [(self.data_name(name), facts) for change in changes for name, facts in change.insert.items()],
+                [(self.data_name(name), facts) for change in changes for name, facts in change.delete.items()],
+            )
+            return self._tell(self._change(batch, self._taken_in(edit, batch), run))
 
-    def _knowing(self, analysis: Analysis, inserts: Inserts = ()) -> Analysis:
-        """The analysis of a program where these facts may be the first ones of their predicates, or of their forms."""
-        arities = arities_with(inserts, self._backend, mixed=self.settings.mixed_arities)
-        return analysis.knowing(arities, lambda: forms_with(inserts, self._backend))
+    def _taken_in(self, edit: RuleEdit | None, batch: Batch) -> Analysis:
+        """The program after an edit, whose facts and files go into a batch."""
+        if edit is None:
+            return self.analysis
+        self._know_arities(batch, edit.analysis.predicates_of(edit.added))
+        batch.insert_program(edit.program.facts, edit.program.inputs)
+        return edit.analysis
 
-    def _notice_predicates(self) -> None:
-        """Facts have come in: where rules depend on which predicates there are, there may be more of them now."""
-        after = self._knowing(self.analysis)
-        if after is self.analysis:
-            return
-        if self._backend.is_started and self._backend.is_materialised:
-            with self._becoming(after):
-                difference = self._backend.apply([], [], after.evaluated)
-            self.analysis = after
-            self._tell(difference)
-        else:
-            self.analysis = after
-            self._backend.replace_rules(after.evaluated)
+    def _know_arities(self, batch: Batch, predicates: Mapping[str, PredicateInfo]) -> None:
+        for name, info in predicates.items():
+            if info.arity is not None:
+                batch.arities.setdefault(name, info.arity)
 
-    def _edit(self, changes: Sequence[Change]) -> RuleEdit | None:
+    def _change(self, batch: Batch, analysis: Analysis, run: Run) -> Difference:
+        """Makes one transaction of facts and of the program after them: the one way of every change.
+
+        Where rules depend on which predicates and forms of terms there are, the new facts may bring some of them.
+        """
+        after = analysis.knowing(batch.arities, self._backend.forms)
+        is_changed = after is not self.analysis
+        self._asking.forget_answers()
+        self._kinds = None
+        with self._becoming(after if is_changed else None):
+            difference = self._backend.apply(batch, after.evaluated if is_changed else None, run)
+        self.analysis = after
+        return difference
+
+    def _load(self, load: Callable[[Batch], None]) -> int:
+        """Inserts what is loaded into a batch; gives the number of new facts. As long as nothing was derived, nothing is."""
+        with self._operation() as run:
+            batch = self._backend.batch(run)
+            load(batch)
+            self._has_other_facts = True
+            if batch.is_empty:
+                self._backend.include(batch)
+                return 0
+            is_derived = self._backend.is_started and self._backend.is_materialised
+            difference = self._change(batch, self.analysis, run)
+            if is_derived:
+                self._tell(difference)
+            return difference.report.explicit_inserted
+
+    def _edit(self, changes: Sequence[Change], permissions: Permissions, run: Run) -> RuleEdit | None:
         add = [rules for change in changes for rules in change.add_rules]
         remove = [rule for change in changes for rule in change.remove_rules]
-        return edit_rules(self.analysis, add, remove, self._backend.arities) if add or remove else None
+        if not add and not remove:
+            return None
+        others = self._other_facts()
+        edit = edit_rules(self.analysis, add, remove, self._backend.arities, run.check, permissions, others)
+        if any(isinstance(rules, str) for rules in add):
+            known = set(map(id, self.analysis.diagnostics))
+            new = (one for one in edit.analysis.diagnostics if id(one) not in known)
+            warn(one for one in new if one.kind in catalogue.SILENT_TRAPS)
+        return edit
+
+    def _other_facts(self) -> OtherFacts:
+        """Return the facts that the program does not state, as far as they are known."""
+        if not self._has_other_facts and self._durable is None and not self._asking.sources:
+            return NO_OTHER_FACTS
+        return OtherFacts(self._backend.defined, self._backend.forms)
 
     def _tell(self, difference: Difference) -> TransactionResult:
         def empty(predicate: str) -> Result:
@@ -184,10 +243,9 @@ class KnowledgeBase(Stored, Streaming):
         return TransactionResult(inserted, deleted, difference.report)
 
     def _subscribers_of(self, predicate: str) -> list[Callable[[Result, Result], None]]:
-        found = list(self._subscribers.get(predicate, ()))
-        if isinstance(predicate, SizedName):  # who subscribed before it was known, by the name alone
-            found += self._subscribers.get(predicate.written, ())
-        return found
+        known = sized(predicate) if self.settings.mixed_arities else predicate
+        alone = known.written if isinstance(known, SizedName) else known  # who subscribed before it was known
+        return [callback for name in dict.fromkeys((known, alone)) for callback in self._subscribers.get(name, ())]
 
     def subscribe(self, predicate: str, callback: Callable[[Result, Result], None]) -> Callable[[], None]:
         """Calls back with the inserted and the deleted facts of a predicate whenever some are; gives a way to stop that.
@@ -211,7 +269,7 @@ class KnowledgeBase(Stored, Streaming):
         """
         return self.apply(Change(delete={predicate: facts})).report.explicit_deleted
 
-    def add_rules(self, program: str | Program) -> None:
+    def add_rules(self, program: str | Program, *, allow: Collection[str] = ()) -> None:
         """Adds the statements of a program; its rules hold from now on. A mistake raises `ProgramError` and changes none.
 
         >>> kb = KnowledgeBase("edge(1, 2).")
@@ -219,18 +277,14 @@ class KnowledgeBase(Stored, Streaming):
         >>> list(kb.facts("back"))
         [(2, 1)]
         """
-        with self._lock:
+        with self._operation() as run:
             if self._backend.is_started and self._backend.is_materialised:
-                self.apply(Change(add_rules=(program,)))
+                self.apply(Change(add_rules=(program,)), allow=allow)
                 return
-            edit = edit_rules(self.analysis, [program], [], self._backend.arities)
-            before, self.analysis = self.analysis, edit.analysis
-            try:
-                self._state(edit.program)
-            except ProgramError:  # a file of an @input
-                self.analysis = before
-                raise
-            self._backend.replace_rules(self.analysis.evaluated)
+            permissions = Permissions.of(self.settings.allowing(allow))
+            batch = self._backend.batch(run)
+            edit = self._edit([Change(add_rules=(program,))], permissions, run)
+            self._change(batch, self._taken_in(edit, batch), run)
 
     def remove_rules(self, *rules: str) -> None:
         """Removes rules, by name or by text, and with them what only they derived.
@@ -242,23 +296,13 @@ class KnowledgeBase(Stored, Streaming):
         """
         self.apply(Change(remove_rules=rules))
 
-    def _state(self, program: Program) -> None:
-        """The facts that a program states, and the files that it names."""
-        self._declare_arities()
-        self._backend.insert_program(program.facts, program.inputs)
-        self._notice_predicates()
-
-    def _declare_arities(self) -> None:
-        for name, info in self.analysis.predicates.items():
-            if info.arity is not None:
-                self._backend.arities.setdefault(name, info.arity)
-
     # -- facts in ----------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int:
-        """Adds explicit facts and gives the number of new ones: rows of Python values, an Arrow table, a pandas frame.
+        """Adds explicit facts and gives the number of new ones: rows of Python values, an Arrow table, a pandas frame, a mapping.
 
-        All or nothing: a row that does not fit raises `ProgramError` and leaves everything as it was.
+        A mapping holds columns by name; a text, or a tuple that is one row, raises TypeError. All or nothing: a row that does not
+        fit raises `ProgramError` and leaves everything as it was.
 
         >>> import datetime
         >>> kb = KnowledgeBase()
@@ -268,10 +312,8 @@ class KnowledgeBase(Stored, Streaming):
         >>> kb.insert("seen", [("ann", datetime.date(2026, 1, 1))]), list(kb.facts("seen"))
         (1, [('ann', datetime.date(2026, 1, 1))])
         """
-        with self._lock:
-            count = self._backend.insert(self.data_name(predicate), facts)
-            self._notice_predicates()
-            return count
+        rows = facts_given(facts)
+        return self._load(lambda batch: batch.insert(self.data_name(predicate), rows))
 
     def load(
         self,
@@ -283,38 +325,39 @@ class KnowledgeBase(Stored, Streaming):
         types: str | Sequence[str] | None = None,
         columns: str | Sequence[str] | None = None,
         format: str | None = None,
+        base: str | None = None,
         **database: str | None,
     ) -> int:
         """Adds the facts of a file and gives the number of new ones. The ending of its name tells the format.
 
         csv, tsv, facts, parquet, delta, json (JSON lines), nt, nq and ttl; docs/data.md has the rules. `types` declares what the
-        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name. The path may be a database,
+        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name, `base` is
+        what relative IRIs of RDF are resolved against. The path may be a database,
         `postgresql://host/database`, with `table` or `query`, `user` and `password`. On Spark it may be a
         directory, a pattern, an address such as `hdfs://…`, or a database: `jdbc:postgresql://…` with `table` or `query`,
         `user`, `password`, `driver` and `jar`.
         """
         options = {"header": header, "delimiter": delimiter, "types": types, "columns": columns, "format": format}
-        with self._lock:
-            count = self._backend.load_file(self.data_name(predicate), path, ReadOptions.of({**options, **database}))
-            self._notice_predicates()
-            return count
+        asked = ReadOptions.of({**options, "base": base, **database})
+        return self._load(lambda batch: batch.load_file(self.data_name(predicate), path, asked))
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
         """Adds the rows of a Spark data frame, or of a table that the session knows by name (Spark engine only)."""
-        with self._lock:
-            count = self._backend.load_table(self.data_name(predicate), table, columns)
-            self._notice_predicates()
-            return count
+        return self._load(lambda batch: batch.load_table(self.data_name(predicate), table, columns))
 
-    def view(self, predicate: str) -> str:
-        """A temporary view of the visible facts for Spark SQL, with the columns a1, a2 …; gives its name as SQL takes it."""
-        with self._lock:
-            self.materialise()
-            name = self.full_name(predicate)
-            if name not in (known := self.predicates()):
-                hint = did_you_mean(name, known)
+    def view(self, predicate: str, *, name: str | None = None) -> str:
+        """Return the name, as SQL takes it, of a temporary view of the visible facts with the columns a1, a2 …
+
+        Without `name`, the view has a name of its own. Raise ValueError if `name` is that of a view or a table which was not
+        made here. The view is dropped at `close()`.
+        """
+        with self._operation() as run:
+            self._materialise(run)
+            full = self.full_name(predicate)
+            if full not in (known := self.predicates()):
+                hint = did_you_mean(full, known)
                 raise ValueError(f"nothing mentions the predicate '{predicate}'" + (f": {hint}" if hint else ""))
-            return self._backend.view(name, self.program.prefixes)
+            return self._backend.view(full, self.program.prefixes, name)
 
     def load_facts(self, directory: str | PathLike[str], *, header: bool = False) -> int:
         """Adds the facts of all data files of a directory, `edge.csv` to `edge`; gives the number of new ones.
@@ -322,63 +365,40 @@ class KnowledgeBase(Stored, Streaming):
         Files with other endings are left alone, and so are `.json` files whose predicate nothing mentions. With `header`, the
         csv and tsv files name their columns in the first row.
         """
-        with self._lock:
-            count = self._backend.load_directory(Path(directory), self.data_name, header=header)
-            self._notice_predicates()
-            return count
+        return self._load(lambda batch: batch.load_directory(Path(directory), self.data_name, header=header))
 
-    def load_rdf(self, path: str | PathLike[str]) -> int:
+    def load_rdf(self, path: str | PathLike[str], *, base: str | None = None) -> int:
         """Adds the triples of an RDF file as p(s, o), and as C(s) where p is rdf:type; gives the number of new facts.
 
+        Relative IRIs are resolved against `base`; without one they stay as they are written: `<near>` is `near`.
         Where the program has a predicate rdf:type of two arguments, it gets those triples too.
         """
-        with self._lock:
-            count = self._backend.load_triples(Path(path))
-            self._notice_predicates()
-            return count
+        asked = ReadOptions.of({"base": base})
+        return self._load(lambda batch: batch.load_triples(Path(path), asked))
 
     # -- facts out ---------------------------------------------------------------------------------------------------
 
     def materialise(
         self,
         *,
-        finished: Callable[[NodeReport], None] = lambda report: None,
-        watch: Callable[[int], None] = lambda facts: None,
-        at_round: Callable[[int], None] = lambda number: None,
+        finished: Callable[[NodeReport], None] | None = None,
+        watch: Callable[[int], None] | None = None,
+        at_round: Callable[[int], None] | None = None,
     ) -> RunReport:
         """Derives everything now; otherwise the first read does.
 
-        `finished` is told of each hyper-node, `watch` now and then of the number of facts, `at_round` of the round that the
+        `finished` gets each hyper-node, `watch` now and then the number of facts, `at_round` of the round that the
         hyper-node at work is in; each may stop it by raising.
         """
-        with self._lock:
-            if not self._backend.is_materialised:
-                self._asking.load_sources(self._backend.insert)
-                self._backend.materialise(self._checker(watch), finished, self._round_checker(at_round))
+        with self._operation(watch=watch, finished=finished, at_round=at_round) as run:
+            self._materialise(run)
             return self._backend.report
 
-    def _checker(self, watch: Callable[[int], None]) -> Callable[[int], None]:
-        """Called while rules run: stops at a limit."""
-        limits, started = self.limits, time.monotonic()
-
-        def check(facts: int) -> None:
-            if limits.facts is not None and facts > limits.facts:
-                raise _limit(f"there are more than {limits.facts:,} facts, and deriving is not finished")
-            if limits.seconds is not None and time.monotonic() - started > limits.seconds:
-                raise _limit(f"deriving took longer than {limits.seconds:g} s")
-            watch(facts)
-
-        return check
-
-    def _round_checker(self, watch: Callable[[int], None]) -> Callable[[int], None]:
-        most = self.limits.rounds
-
-        def at_round(number: int) -> None:
-            if most is not None and number > most:
-                raise _limit(f"deriving is not finished after {most:,} rounds")
-            watch(number)
-
-        return at_round
+    def _materialise(self, run: Run) -> None:
+        if not self._backend.is_materialised:
+            batch = self._backend.batch(run)
+            self._asking.load_sources(batch.insert, run)
+            self._backend.materialise(run, batch)
 
     def predicates(self) -> list[str]:
         """The names of all predicates that the program or its facts mention, sorted.
@@ -396,9 +416,24 @@ class KnowledgeBase(Stored, Streaming):
         """
         if self.is_empty:
             return 0
-        with self._lock:
-            self.materialise()
-            return self._backend.count(self.full_name(predicate))
+        with self._operation() as run:
+            name = self.full_name(predicate)
+            if (apart := self._facts_apart(name, run)) is not None:
+                return len(apart)
+            self._materialise(run)
+            return self._backend.count(name)
+
+    def _facts_apart(self, name: str, run: Run) -> Result | None:
+        """The facts of a predicate where rules that have nothing to do with it may have no end; None where none are."""
+        arguments = self._variables(name) if name in self._backend.arities else ()
+        if not arguments:
+            return None
+        query = Query((Atom(name, arguments),))
+        part = self._asking.on_demand(self.analysis, query, "materialise", asks=False)
+        return self._asking.answers(part, query, self.program.prefixes, run) if part is not None else None
+
+    def _variables(self, name: str) -> tuple[Variable, ...]:
+        return tuple(Variable(f"a{position}") for position in range(1, self._backend.arities[name] + 1))
 
     @property
     def is_empty(self) -> bool:
@@ -407,20 +442,24 @@ class KnowledgeBase(Stored, Streaming):
 
     def facts(self, predicate: str) -> Result:
         """The whole visible relation; its variables are called a1, a2 … after the positions of the arguments."""
-        with self._lock:
-            self.materialise()
-            return self._backend.facts(self.full_name(predicate), self.program.prefixes)
+        with self._operation() as run:
+            name = self.full_name(predicate)
+            if (apart := self._facts_apart(name, run)) is not None:
+                return apart
+            self._materialise(run)
+            return self._backend.facts(name, self.program.prefixes)
 
     def owners(self, predicate: str) -> dict[str, int]:
-        """Who supports the facts of a predicate, and how many each: explicit facts, and hyper-nodes by their rules.
+        """Return how many facts of a predicate each owner supports: explicit facts, and hyper-nodes by their rules.
 
         >>> kb = KnowledgeBase("p(1). p(2). q(2). q(3). r1: p(X) :- q(X).")
         >>> kb.owners("p")
         {'explicit': 2, '{r1}': 2}
         """
-        with self._lock:
-            self.materialise()
-            return self._backend.owners(self.full_name(predicate))
+        with self._operation() as run:
+            self._materialise(run)
+            name = self.full_name(predicate)
+            return self._backend.owners([name], run)[name]
 
     def rules(self) -> list[RuleInfo]:
         """The rules with their hyper-nodes, how those follow changes, and how many facts they derive.
@@ -429,15 +468,16 @@ class KnowledgeBase(Stored, Streaming):
         ...     print(rule.name, rule.hyper_node, rule.module, rule.strategy, rule.derived)
         r1 {r1} nonrecursive counting 1
         """
-        with self._lock:
-            self.materialise()
-            return rule_infos(self.analysis, self._backend)
+        with self._operation() as run:
+            self._materialise(run)
+            return rule_infos(self.analysis, self._backend, run)
 
     def query(self, query: str | Query, *, mode: str | None = None) -> Result:
         """The answers to a query: text such as `path(1, X), not seen(X)`, or one of `queries`.
 
-        The prefixes of the program are known in the text. A query about a predicate that nothing mentions has no answers. Where
-        nothing was derived yet, `mode` says how: "demand", "materialise" or "auto" (docs/api.md); the setting is the default.
+        The prefixes of the program are known in the text. A text that asks for a predicate that nothing mentions, which has no
+        answers, or for what can never hold, gives a `corollary.ProgramWarning`. Where nothing was derived yet, `mode` says how:
+        "demand", "materialise" or "auto" (docs/api.md); the setting is the default.
 
         >>> kb = KnowledgeBase("@prefix ex: <http://example.org/> . ex:knows(ex:ann, ex:bo).")
         >>> list(kb.query("ex:knows(ex:ann, X)"))
@@ -445,13 +485,15 @@ class KnowledgeBase(Stored, Streaming):
         """
         parsed = self.parse_query(query) if isinstance(query, str) else query
         self._check_query(parsed)
-        with self._lock:
+        if isinstance(query, str):
+            warn(self.query_warnings(parsed))
+        with self._operation() as run:
             demanded = self._asking.on_demand(self.analysis, parsed, mode)
             if demanded is not None:
-                return self._asking.answers(demanded, parsed, self.program.prefixes)
-            self.materialise()
-            asked = lower_query(parsed, self.analysis.meaning, self.analysis.evaluated)
-            return self._backend.answers(asked, self.program.prefixes)
+                return self._asking.answers(demanded, parsed, self.program.prefixes, run)
+            self._materialise(run)
+            asked = lower_query(parsed, self.analysis.meaning, self.analysis.lowered)
+            return self._backend.answers(asked, self.program.prefixes, run)
 
     def source(self, predicate: str, source: Any, **options: Any) -> None:
         """Facts of a predicate come from a function, or from a table of a database; docs/data.md says how it is asked."""
@@ -473,29 +515,39 @@ class KnowledgeBase(Stored, Streaming):
         ([(1,)], [(3,)])
         """
         name = self.full_name(predicate)
-        with self._lock:
-            self.materialise()
-            if not tells_possible(self.analysis.evaluated, name):
+        with self._operation() as run:
+            self._materialise(run)
+            if not tells_possible(self.analysis.lowered, name):
                 return self._backend.no_facts(name, self.program.prefixes)
-            arguments = tuple(Variable(f"a{position}") for position in range(1, self._backend.arities[name] + 1))
+            arguments = self._variables(name)
             query = Query((Atom(possible(name), arguments), Negation(Atom(name, arguments))))
-            return self._backend.answers(query, self.program.prefixes)
+            return self._backend.answers(query, self.program.prefixes, run)
 
     def parse_query(self, text: str) -> Query:
         """The text of a query, read with the prefixes of the program; raises `ProgramError` where it cannot be asked."""
-        parsed = parse_query(text, self.program.prefixes)
-        if self.settings.mixed_arities:
-            parsed = query_with_arities(parsed)
+        read = parse_query(text, self.program.prefixes)
+        parsed = query_with_arities(read) if self.settings.mixed_arities else read
         self._check_query(parsed)
         return parsed
 
     def _check_query(self, query: Query) -> None:
-        if mistakes := check_query(query, self._backend.arities, self.analysis.meaning):
+        if mistakes := check_query(query, self._backend.arities, self._value_kinds(), self.analysis.meaning):
             raise ProgramError(mistakes)
 
-    def unknown_predicates(self, query: Query) -> list[Diagnostic]:
-        """A warning for each predicate of a query that nothing mentions; such a query has no answers."""
-        return unknown_predicates(query, self.predicates())
+    def _value_kinds(self) -> ValueKinds:
+        """The kinds of values that arguments may hold; found out when a comparison asks for them, and kept until a change."""
+        others = self._other_facts()
+        if self._kinds is None or self._kinds.program is not self.program or self._kinds.others != others:
+            self._kinds = ValueKinds(self.program, others)
+        return self._kinds
+
+    def query_warnings(self, query: Query) -> list[Diagnostic]:
+        """Return a warning for each predicate of a query that nothing mentions, and for each part that can never hold."""
+        known = self.analysis.predicates
+        found = list(warnings_of_query(query, self._value_kinds()))
+        if any(atom.predicate not in known for atom, _ in atoms_of(query.body)):
+            found += unknown_predicates(query, self.predicates())
+        return found
 
     def write(
         self,
@@ -529,10 +581,18 @@ class KnowledgeBase(Stored, Streaming):
         if len(several) > 1 and name not in several:
             message = f"'{predicate}' has several numbers of arguments: {', '.join(several)}"
             raise ProgramError([Diagnostic(catalogue.ARITY_MISMATCH, message, None, f"say which one: '{several[0]}'")])
-        return several[0] if len(several) == 1 else name
+        return several[0] if len(several) == 1 else sized(name)
 
     def data_name(self, predicate: str) -> str:
-        """The name that facts come in with: with its prefix written out; their width says the number of arguments."""
+        """The name that facts come in with: with its prefix written out; their width says the number of arguments.
+
+        Raise `ProgramError` where it is no text that could be stored or printed.
+        """
+        try:
+            predicate.encode()
+        except UnicodeEncodeError:
+            message = f"{predicate!r} is no name of a predicate: half of a pair of surrogates is no character"
+            raise ProgramError([Diagnostic(catalogue.INVALID_UTF8, message)]) from None
         prefix, colon, local = predicate.partition(":")
         namespace = self.program.prefixes.get(prefix)
         return namespace + local if colon and namespace is not None else predicate
@@ -544,16 +604,9 @@ class KnowledgeBase(Stored, Streaming):
 
     def sql(self) -> str:
         """The rules as views of Spark SQL, over views of the predicates with the columns a1, a2 … (see `view`)."""
-        from corollary.engines.spark.algebra.sql import SqlViews
-        from corollary.planning import normalise
+        from corollary.engines.spark.algebra.sql import text_of_views
 
-        rules = self.analysis.graph.rules
-        views = SqlViews().views(map(normalise, self.analysis.limited_rules))
-        return "\n\n".join(
-            f"-- {print_rule(rules[view.rule], self.program.prefixes)}\n"
-            + (f"{view.text};" if view.text is not None else f"-- has no SQL: {view.missing}")
-            for view in views
-        )
+        return text_of_views(self.analysis)
 
     def close(self) -> None:
         """Gives back what the engine holds outside of this process: temporary tables and a session of its own."""
@@ -583,7 +636,3 @@ def _backend(engine: Any, analysis: Analysis, settings: Settings, base: Path, sp
         session = None if isinstance(engine, str) else engine
         return SparkBackend(analysis.evaluated, settings, base, session, **spark_options)
     raise ValueError(f"there is no engine '{engine}'; there are 'embedded' and 'spark'")
-
-
-def _limit(message: str) -> ProgramError:
-    return ProgramError([Diagnostic(catalogue.LIMIT_REACHED, message)])

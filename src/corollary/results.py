@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from corollary.diagnostics.packages import optional_package
 from corollary.language import Printer
 from corollary.program import Value
 from corollary.program.python_values import to_python
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from corollary.engines.embedded.relation import Codes
-    from corollary.engines.embedded.universe import Universe
+    from corollary.engines.embedded.relations.relation import Codes
+    from corollary.engines.embedded.values.universe import Universe
 
 SHOWN = 20
 """Rows that are printed of a result."""
@@ -100,13 +101,14 @@ class Result:
         A column of different kinds of constants holds them as programs write them, and a column of IRIs their texts; both
         say so in the metadata of their field, so that `KnowledgeBase.insert` takes the table back without loss.
         """
-        from corollary.engines.embedded.tables import decode_table
+        from corollary.engines.embedded.values.tables import decode_table
 
         return decode_table(self._universe, self._rows, self.variables)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A frame with a column for each variable; columns of different kinds of constants hold Python objects."""
-        import pandas
+        with optional_package("pandas", "to_pandas()"):
+            import pandas
 
         from corollary.language.cells import MEANING
 
@@ -123,9 +125,9 @@ class Result:
 
         Its columns are those of `to_arrow()`; times of day and decimals of more than 38 digits are texts as programs write them.
         """
-        from corollary.engines.embedded.narrow_tables import narrowed
-        from corollary.engines.spark.arrow_frames import frame_of_table
-        from corollary.engines.spark.session import start_session
+        from corollary.engines.embedded.values.narrow_tables import narrowed
+        from corollary.engines.spark_session.arrow_frames import frame_of_table
+        from corollary.engines.spark_session.session import start_session
 
         return frame_of_table(session or start_session(), narrowed(self.to_arrow()))
 

@@ -5,6 +5,7 @@ A setting is declared once, here: its name is a keyword of `KnowledgeBase(…)`,
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -19,16 +20,22 @@ INDEXES = ("auto", "yield", "hash")
 SEMANTICS = ("stratified", "well-founded")
 STRATIFICATIONS = ("local", "global")
 UNSAFE = ("reject", "universe")
+ALLOWED = ("inputs", "outputs", "functions")
+"""What `allow` may have."""
 ALL_BITS = 53
 """How many significant bits a double has."""
 DEEPEST = 200
 """How deep terms may be nested that rules make; the text of a program may nest as deep."""
-STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "recompute")
+DEFAULT_ROUNDS = 1_000_000
+"""How many rounds a hyper-node may take where no limit was set: so many mostly mean that its rules have no end."""
+STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "dred-counting-modules", "recompute")
+WITH_MODULES = ("auto", "dred-counting-modules", "recompute")
+"""Strategies that handle closures by modules; the others follow each rule as it is written."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up: seconds of deriving, visible facts, rounds of one hyper-node. Reaching a limit changes nothing.
+    """When to give up. Limits hold in every operation, and reaching one changes nothing; None is no limit.
 
     >>> from corollary import KnowledgeBase
     >>> KnowledgeBase("n(0). n(X + 1) :- n(X).", limits=Limits(facts=1000)).count("n")
@@ -37,15 +44,30 @@ class Limits:
     """
 
     seconds: float | None = None
+    """How long an operation may take."""
     facts: int | None = None
-    rounds: int | None = None
+    """How many visible facts there may be."""
+    rounds: int | None = DEFAULT_ROUNDS
+    """How many rounds a hyper-node may take."""
     depth: int = DEEPEST
     """How deep the function terms and lists may be nested that rules make."""
+    memory: int | None = None
+    """How many megabytes the process may hold while an operation needs more of them."""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            limit = getattr(self, one.name)
+            if limit is None and one.name != "depth":
+                continue
+            is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+            if not is_number or math.isnan(limit) or limit < 0:
+                raise ValueError(f"limits.{one.name} is a number from 0 on, not {limit!r}")
 
 
 _NO_LIMITS = Limits()
 OPTIMISATIONS = (
-    "closures", "dense-joins", "join-order", "exists", "threads", "representatives",
+    "closures", "dense-joins", "join-order", "exists", "threads", "representatives", "value-joins", "range-joins",
+    "small-rounds",
     "join-condition", "constants", "duplicates", "literal-order", "subsumed-rules", "rule-order",
 )  # fmt: skip
 """What `without` may leave out: the ways in which rules run, and the passes over their text."""
@@ -57,10 +79,15 @@ def _setting(
     choices: tuple[str, ...] = (),
     *,
     between: tuple[int, int] | None = None,
+    names: tuple[str, tuple[str, ...]] = ("", ()),
     stored: bool = False,
 ) -> Any:
-    """`stored` settings belong to what was derived: a knowledge base that is opened has those it was saved with."""
-    return field(default=default, metadata={"says": says, "choices": choices, "between": between, "stored": stored})
+    """`stored` settings belong to what was derived: a knowledge base that is opened has those it was saved with.
+
+    `names` are what a set of names may have, after the word for one of them.
+    """
+    known = {"says": says, "choices": choices, "between": between, "names": names, "stored": stored}
+    return field(default=default, metadata=known)
 
 
 @dataclass(frozen=True)
@@ -68,7 +95,7 @@ class Settings:
     """All settings, with their defaults.
 
     >>> Settings.of(strategy="dred", limits={"facts": 1000}).limits
-    Limits(seconds=None, facts=1000, rounds=None, depth=200)
+    Limits(seconds=None, facts=1000, rounds=1000000, depth=200, memory=None)
     >>> Settings.of(stratgy="dred")
     Traceback (most recent call last):
     ValueError: there is no setting 'stratgy': did you mean 'strategy'?
@@ -78,8 +105,12 @@ class Settings:
     on_error: str = _setting(
         "discard", "what a rule instance does whose arithmetic has no value", ("discard", "stop"), stored=True
     )
-    updates: bool = _setting(True, "facts and rules will change; without, deriving is faster and a change derives anew")
-    without: frozenset[str] = _setting(frozenset(), "optimisations to leave out", stored=True)
+    updates: bool = _setting(
+        True, "facts and rules will change; without, deriving is faster and a change derives everything again"
+    )
+    without: frozenset[str] = _setting(
+        frozenset(), "optimisations to leave out", names=("optimisation", OPTIMISATIONS), stored=True
+    )
     precision: int = _setting(
         ALL_BITS, "how many significant bits of doubles comparisons regard", between=(1, ALL_BITS), stored=True
     )
@@ -94,8 +125,19 @@ class Settings:
     strategy: str = _setting("auto", "how recursive rules follow changes", STRATEGIES, stored=True)
     index: str | Mapping[str, str] = _setting("auto", "how changes find their partners in rules", INDEXES)
     mode: str = _setting("auto", "how queries are answered while nothing was derived", MODES)
+    allow: frozenset[str] = _setting(
+        frozenset(),
+        "what rules that come at run time may have",
+        names=("permission", ALLOWED),
+    )
+    inputs_root: tuple[str, ...] = _setting(
+        (), "folders and addresses below which an `@input` may read, instead of the folder of its program"
+    )
+    outputs_root: tuple[str, ...] = _setting(
+        (), "folders and addresses below which an `@output` may write, instead of the folder of its program"
+    )
     limits: Limits = _setting(  # noqa: RUF009  (it is immutable)
-        _NO_LIMITS, "when to give up deriving: seconds, facts, rounds, depth"
+        _NO_LIMITS, "when to give up: seconds, facts, rounds, depth, memory"
     )
 
     @classmethod
@@ -127,8 +169,13 @@ class Settings:
     def discards_errors(self) -> bool:
         return self.on_error == "discard"
 
+    def allowing(self, allow: Collection[str]) -> frozenset[str]:
+        """Return the permissions of rules that come at run time, including those that a call allows. Raise ValueError for an
+        unknown word."""
+        return Settings.of(self, allow={*self.allow, *allow}).allow
+
     def stored(self) -> dict[str, Any]:
-        """What goes into a store, fit for JSON."""
+        """Return the settings that go into a store, as values for JSON."""
         values = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata["stored"]}
         return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in values.items()}
 
@@ -187,7 +234,9 @@ def _checked(name: str, value: Any) -> Any:
     if isinstance(known.default, frozenset):
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise ValueError(f"{name} is a list of names, not {value!r}")
-        return _optimisations(frozenset(value))
+        return _known_names(frozenset(value), *known.metadata["names"])
+    if isinstance(known.default, tuple):
+        return _roots(name, value)
     if isinstance(known.default, bool) and not isinstance(value, bool):
         raise ValueError(f"{name} is true or false, not {value!r}")
     if known.metadata["between"]:
@@ -197,24 +246,30 @@ def _checked(name: str, value: Any) -> Any:
     return value
 
 
-def _optimisations(names: frozenset[str]) -> frozenset[str]:
-    if unknown := sorted(names.difference(OPTIMISATIONS), key=str):
-        hint = did_you_mean(str(unknown[0]), OPTIMISATIONS) or f"there are {', '.join(OPTIMISATIONS)}"
-        raise ValueError(f"there is no optimisation '{unknown[0]}': {hint}")
+def _known_names(names: frozenset[str], what: str, known: tuple[str, ...]) -> frozenset[str]:
+    if unknown := sorted(names.difference(known), key=str):
+        hint = did_you_mean(str(unknown[0]), known) or f"there are {', '.join(known)}"
+        raise ValueError(f"there is no {what} '{unknown[0]}': {hint}")
     return names
+
+
+def _roots(name: str, value: Any) -> tuple[str, ...]:
+    """One folder or address, or several."""
+    several = [value] if isinstance(value, (str, PathLike)) else list(value) if isinstance(value, Iterable) else [None]
+    if not all(isinstance(one, (str, PathLike)) for one in several):
+        raise ValueError(f"{name} is a folder or an address, or a list of them, not {value!r}")
+    return tuple(str(one) for one in several)
 
 
 def _limits(value: Any) -> Limits:
     if value is None or isinstance(value, Limits):
         return value or Limits()
     if not isinstance(value, Mapping):
-        raise ValueError(f"limits has a table of its own: seconds, facts, rounds, depth; not {value!r}")
+        raise ValueError(f"limits has a table of its own: seconds, facts, rounds, depth, memory; not {value!r}")
     known = {one.name for one in fields(Limits)}
-    for part, limit in value.items():
+    for part in value:
         if part not in known:
             raise ValueError(
                 f"there is no limit '{part}': {did_you_mean(part, known) or 'there are ' + ', '.join(known)}"
             )
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or limit < 0):
-            raise ValueError(f"limits.{part} is a number from 0 on, not {limit!r}")
     return Limits(**value)

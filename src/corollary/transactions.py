@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from corollary.program import Program
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.maintenance.transaction import StepReport
+    from corollary.reasoning.maintain.report import StepReport
     from corollary.results import Result
 
 
 @dataclass
 class Change:
-    """What a transaction does. A fact that is both deleted and inserted is there afterwards, and so is a rule.
+    """The change that a transaction makes. A fact that is both deleted and inserted is there afterwards, and so is a rule.
 
-    `insert` and `delete` hold rows, Arrow tables or pandas frames by predicate; `add_rules` texts or programs, `remove_rules`
-    names or texts of rules.
+    `insert` and `delete` hold rows, Arrow tables, pandas frames or mappings of columns by predicate (`facts_given`);
+    `add_rules` texts or programs, `remove_rules` names or texts of rules.
 
     >>> from corollary import Change, KnowledgeBase
     >>> kb = KnowledgeBase("edge(1, 2). path(X, Y) :- edge(X, Y).")
@@ -32,6 +32,83 @@ class Change:
     delete: Mapping[str, Any] = field(default_factory=dict)
     add_rules: tuple[str | Program, ...] = ()
     remove_rules: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.insert = {predicate: facts_given(facts) for predicate, facts in self.insert.items()}
+        self.delete = {predicate: facts_given(facts) for predicate, facts in self.delete.items()}
+
+
+def facts_given(facts: Any) -> Any:
+    """Return facts from Python as rows or as a table; a mapping of columns, by their names, becomes one of them.
+
+    Raise TypeError for what can be iterated over and is no collection of facts: a text, a tuple that is one fact.
+
+    >>> facts_given({"who": ["ann", "bo"], "age": [30, 41]})
+    [('ann', 30), ('bo', 41)]
+    >>> facts_given(("ann", 30))
+    Traceback (most recent call last):
+    TypeError: facts are a collection of rows, and this tuple is one row; one fact is [('ann', 30)]
+    """
+    if isinstance(facts, Mapping):
+        return _of_columns(facts)
+    if names := getattr(getattr(facts, "dtype", None), "names", None):  # numpy's records are a table, too
+        return _of_columns({name: facts[name] for name in names})
+    if _is_column(facts):
+        return _of_columns({"a1": facts})
+    if isinstance(facts, (str, bytes, bytearray)):
+        kind = type(facts).__name__
+        raise TypeError(f"facts are a collection of rows, and not a {kind}; one fact is [({_short(facts)},)]")
+    if isinstance(facts, tuple) and not all(_is_row(row) for row in facts):
+        raise TypeError(f"facts are a collection of rows, and this tuple is one row; one fact is [{_short(facts)}]")
+    return facts
+
+
+def _is_column(facts: Any) -> bool:
+    """Whether this is a column of Arrow, pandas or polars, and no table of them."""
+    is_theirs = type(facts).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
+    return is_theirs and hasattr(facts, "__len__") and not hasattr(facts, "columns") and not hasattr(facts, "schema")
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, (tuple, list)) or getattr(row, "ndim", 0) == 1
+
+
+def _of_columns(columns: Mapping[Any, Any]) -> Any:
+    for name, column in columns.items():
+        if isinstance(column, (str, bytes, bytearray, Mapping)) or not isinstance(column, Iterable):
+            raise TypeError(
+                f"a mapping of facts holds columns, and {name!r} has {_short(column)}; one fact is "
+                f"{{{name!r}: [{_short(column)}], …}}"
+            )
+        if isinstance(column, Set) and len(columns) > 1:
+            raise TypeError(
+                f"a mapping of facts holds columns, and the set of {name!r} has no order: [(…, …), …] has rows"
+            )
+    held = [
+        column if isinstance(column, Sequence) or hasattr(column, "__len__") else list(column)
+        for column in columns.values()
+    ]
+    if len(lengths := {len(column) for column in held}) > 1:
+        raise ValueError(f"the columns of a mapping are equally long, and these have {_counts(columns, held)} values")
+    if not lengths or not lengths.pop():
+        return []
+    if not all(isinstance(column, (list, tuple, range)) for column in held):
+        import pyarrow as pa
+
+        try:
+            return pa.table({str(name): pa.array(column) for name, column in zip(columns, held, strict=True)})
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            pass  # a column of several types
+    return list(zip(*held, strict=True))
+
+
+def _counts(columns: Mapping[Any, Any], held: Sequence[Any]) -> str:
+    return ", ".join(f"{name!r}: {len(column)}" for name, column in zip(columns, held, strict=True))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 class Facts(Mapping[str, "Result"]):
@@ -60,7 +137,7 @@ class Facts(Mapping[str, "Result"]):
 
 @dataclass(frozen=True)
 class MaintenanceReport:
-    """What each hyper-node that a transaction touched did: its strategy, rounds, rule instances, and time."""
+    """A report on each hyper-node that a transaction touched: its strategy, rounds, rule instances, and time."""
 
     steps: tuple[StepReport, ...]
     seconds: float

@@ -94,7 +94,7 @@ def test_these_doubts_are_told(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("literal", "message", "hint"),
     [
-        ("Y = func:substrng(X, 1)", "'func:substrng' is no built-in", "did you mean 'func:substring'?"),
+        ("Y = func:substrng(X, 1)", "there is no function 'func:substrng'", "did you mean 'func:substring'?"),
         ('pred:containz(X, "a"), Y = X', "'pred:containz' is used but never defined", "did you mean 'pred:contains'?"),
         ("STRING_LENGHT(X, Y)", "'STRING_LENGHT' is used but never defined", "did you mean 'STRING_LENGTH'?"),
         ("e:nome(X, Y)", "'e:nome' is used but never defined", "did you mean 'e:name'?"),

@@ -70,3 +70,22 @@ def test_parts_copies_and_what_is_left(edges: list[tuple[int, int, str]], chosen
     assert set(copy.nodes) == set(theirs.nodes)
     assert {edge[:2] for edge in copy.edges()} == set(theirs.edges)
     assert {(s, t): set(found) for s, t, found in ours.edges()} == kinds
+
+
+@given(_EDGES, _EDGES, st.sets(_NODES))
+def test_a_copy_and_its_original_change_apart(
+    edges: list[tuple[int, int, str]], more: list[tuple[int, int, str]], gone: set[int]
+) -> None:
+    ours, _ = _both(edges)
+    before = [ours.edges(), ours.edges_into(ours.nodes)]
+    copied = ours.copy()
+    for source, target, kind in more:
+        copied.connect(source, target, kind)
+    copied.remove(gone)
+    assert [ours.edges(), ours.edges_into(ours.nodes)] == before
+    other = ours.copy()
+    ours.remove(gone)
+    assert [other.edges(), other.edges_into(other.nodes)] == before
+    expected, _ = _both([*edges, *more])
+    expected.remove(gone)
+    assert sorted(map(str, copied.edges())) == sorted(map(str, expected.edges()))

@@ -276,3 +276,13 @@ def test_a_rejected_insertion_is_one_that_cannot_be_stratified(rules: list[Rule]
             insert_rules(RuleGraph.of([]), rules)
     else:
         assert shape(insert_rules(RuleGraph.of([]), rules).graph) == shape(graph)
+
+
+@given(rule_sets(), st.data())
+def test_the_order_after_a_change_is_that_of_the_program_from_scratch(rules: list[Rule], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(rules)))
+    grown = insert_rules(RuleGraph.of(rules[:cut]), rules[cut:], check=False).graph
+    assert grown.hyper_nodes == RuleGraph.of(rules).hyper_nodes
+    gone = data.draw(st.sets(st.sampled_from([rule.name for rule in rules]))) if rules else set()
+    left = [rule for rule in rules if rule.name not in gone]
+    assert delete_rules(grown, gone).graph.hyper_nodes == RuleGraph.of(left).hyper_nodes

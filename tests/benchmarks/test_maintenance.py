@@ -17,18 +17,20 @@ from benchmarks import rules
 from benchmarks.__main__ import main
 from benchmarks.data import zodiac
 from benchmarks.experiments import UnknownName
-from benchmarks.maintenance import markdown, suite
+from benchmarks.maintenance import suite
+from benchmarks.maintenance.command import RESULTS
 from benchmarks.maintenance.experiments import EXPERIMENTS, run_experiment
 from benchmarks.maintenance.pictures import charts
 from benchmarks.maintenance.published import MODULAR, RULE_SET_2, RULE_SET_3, ZODIAC
 from benchmarks.maintenance.record import Outcome, Timing, typical
-from benchmarks.maintenance.sheets import NO_DATA, Sheet, sheets
+from benchmarks.maintenance.sheets import NO_DATA, sheets
 from benchmarks.maintenance.sizes import FULL, TINY
 from benchmarks.maintenance.states import State, counts, divided, from_scratch, named, table, tables
 from benchmarks.maintenance.suite import Report, select
 from benchmarks.maintenance.svg import Chart, Series, draw, write_charts
 from benchmarks.maintenance.targets import verdicts
 from benchmarks.maintenance.trial import Move, Trial
+from benchmarks.sheet import Sheet
 from benchmarks.workloads import zodiac_counts
 from corollary.transactions import Change
 
@@ -229,15 +231,16 @@ def test_a_report_goes_through_json_and_into_the_documentation(
 ) -> None:
     file, document = tmp_path / "report.json", tmp_path / "page.md"
     file.write_text(json.dumps(Report("auto", all_tiny()).as_dict()))
-    document.write_text(f"# Before\n{markdown.BEGIN}\nold\n{markdown.END}\nafter\n")
+    begin, end = f"<!-- results of {RESULTS}: begin -->", f"<!-- results of {RESULTS}: end -->"
+    document.write_text(f"# Before\n{begin}\nold\n{end}\nafter\n")
     arguments = ["maintenance", "--from", str(file), "--svg", str(tmp_path), "--markdown", str(document)]
     assert main(arguments) == 0
     assert "Paper 002, Table 2" in capsys.readouterr().out
     text = document.read_text()
-    assert "### Paper 000, Fig. 9" in text
+    assert "## Paper 000, Fig. 9" in text
     assert "old" not in text
     assert text.startswith("# Before\n")
-    assert text.endswith(f"{markdown.END}\nafter\n")
+    assert text.endswith(f"{end}\nafter\n")
     assert (tmp_path / "figure-9.svg").exists()
     assert Report.of([json.loads(file.read_text())]).outcomes == all_tiny()
 

@@ -15,21 +15,23 @@ from benchmarks.__main__ import main
 from benchmarks.experiments import UnknownName
 from benchmarks.figures import SOUFFLE
 from benchmarks.measurement import MEGABYTE, Measurement, best
+from benchmarks.peers.environment import PeerRun
 from benchmarks.suite import Report, names, select
-from benchmarks.targets import Verdict, geometric_mean, verdicts
+from benchmarks.targets import Verdict, geometric_mean, mean_times_souffle, summary, verdicts
 from benchmarks.workloads import by_name
 from corollary.cli.bench import bench
 
 ROOT = Path(__file__).parents[2]
 
 OF_A_REPORT = {
-    *("python", "system", "machine", "cores", "memory_mb", "engine", "workloads", "start_seconds", "language"),
-    *("peer_versions", "peers", "times_souffle_on_average", "times_souffle_with_rows", "verdicts", "problems"),
+    *("date", "commit", "python", "system", "machine", "cores", "memory_mb", "conditions", "engine", "workloads"),
+    *("start_seconds", "language", "peer_versions", "peers", "times_peers", "times_souffle_with_rows"),
+    *("times_souffle_whole_process", "verdicts", "problems"),
 }
 OF_A_WORKLOAD = {
     *("workload", "engine", "wall", "cpu", "load", "derive", "count", "rows", "engine_seconds", "rounds", "instances"),
     *("instances_per_second", "facts_loaded", "facts_derived", "facts_stored", "facts_per_second", "baseline_mb"),
-    *("peak_mb", "rows_peak_mb", "process", "bytes_per_fact", "counts", "wrong"),
+    *("peak_mb", "rows_peak_mb", "process", "process_cpu", "process_mb", "bytes_per_fact", "counts", "wrong"),
 }
 OF_A_VERDICT = {"workload", "what", "value", "target", "less_is_better", "met"}
 
@@ -62,6 +64,7 @@ def test_an_unknown_name_is_a_mistake_that_lists_the_names() -> None:
 def test_a_workload_must_not_be_slower_than_compiled_souffle() -> None:
     assert missed(measured("tc-random", 0.3)) == []
     assert missed(measured("tc-random", 0.7)) == [("tc-random", "times Soufflé")]
+    assert missed(measured("tc-random", 0.3, rows=0.4)) == [("tc-random", "times Soufflé")]
     assert ("join2", "times Soufflé") not in missed(measured("join2", 0.7))
     assert ("tc-grid", "times Soufflé") in missed(measured("tc-grid", 1.2))
 
@@ -70,6 +73,20 @@ def test_the_average_is_judged_when_everything_was_measured() -> None:
     slow = [measured(name, figure.seconds) for name, figure in SOUFFLE.items()]
     assert ("geometric mean", "times Soufflé") in missed(*slow)
     assert ("geometric mean", "times Soufflé") not in missed(*slow[:5])
+
+
+def test_an_average_leaves_out_what_an_equivalence_relation_does_in_no_time() -> None:
+    ring, random = measured("stc-ring", 0.1), measured("tc-random", 0.69)
+    assert mean_times_souffle([ring, random]) == pytest.approx(1.0)
+    assert mean_times_souffle([ring]) is None
+
+
+def test_whole_processes_are_compared_with_whole_processes() -> None:
+    ours = measured("tc-random", 0.1, process=2.0, process_cpu=1.5)
+    runs = [PeerRun("DuckDB", "tc-random", 8.0, 12.0), PeerRun("Nemo", "tc-random", problem="> 60 s")]
+    report = Report("embedded", {"tc-random": ours}, peers={(run.workload, run.peer): run for run in runs})
+    assert report.times_peers() == {"DuckDB": pytest.approx((4.0, 8.0))}
+    assert mean_times_souffle([ours], whole=True) == pytest.approx(0.69 / 2.0)
 
 
 def test_rates_memory_and_seconds_have_targets_too() -> None:
@@ -92,12 +109,14 @@ def test_the_best_run_is_the_fastest_but_a_wrong_one_and_the_most_memory_count()
 
 
 def test_the_report_as_json_has_these_fields() -> None:
-    report = Report("embedded", {"join2": measured("join2", 0.5)}, start=0.5)
+    report = Report("embedded", {"join2": measured("join2", 0.5)}, start=0.5, conditions=["on a Thursday"])
     document = json.loads(json.dumps(report.as_dict()))
     assert set(document) == OF_A_REPORT
     assert set(document["workloads"][0]) == OF_A_WORKLOAD
     assert {frozenset(verdict) for verdict in document["verdicts"]} == {frozenset(OF_A_VERDICT)}
-    assert document["times_souffle_on_average"] == pytest.approx(1.1)
+    assert document["times_souffle_with_rows"] == pytest.approx(1.1)
+    again = Report.of([document])
+    assert (again.measurements, again.start, again.conditions) == (report.measurements, 0.5, ["on a Thursday"])
 
 
 def test_the_command_prints_tables_writes_json_and_exits_with_0(
@@ -147,3 +166,9 @@ def test_a_verdict_is_about_a_lower_or_an_upper_bound() -> None:
     assert Verdict("a", "times", 2.0, 2.0).met
     assert not Verdict("a", "times", 1.9, 2.0).met
     assert Verdict("a", "seconds", 1.9, 2.0, less_is_better=True).met
+
+
+def test_a_summary_lists_what_was_missed() -> None:
+    met, missed = Verdict("a", "times", 2.0, 2.0), Verdict("b", "seconds", 3.0, 1.0, less_is_better=True)
+    assert summary([met]) == "1 of 1 targets are met."
+    assert summary([met, missed]) == "1 of 2 targets are met. Missed:\n\n- b: 3.00 seconds, to reach ≤ 1.00"

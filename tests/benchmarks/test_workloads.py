@@ -82,6 +82,7 @@ def test_a_workload_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert (measurement.workload, measurement.counts, measurement.wrong) == ("tc-small", {"path": 20_100}, [])
     assert measurement.peak_mb >= measurement.baseline_mb > 0
     assert measurement.process > measurement.wall
+    assert measurement.process_mb > 50
 
 
 def test_a_failing_workload_is_told_with_the_reason(tmp_path: Path) -> None:

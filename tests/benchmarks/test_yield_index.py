@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from benchmarks.baselines.index_closure import IndexClosure
 from benchmarks.yield_index import btree
 from benchmarks.yield_index.data import CASES, RG, rg
 from benchmarks.yield_index.experiments import QUICK, run_experiment
 from benchmarks.yield_index.pictures import charts
 from benchmarks.yield_index.sheets import sheets
 from benchmarks.yield_index.structures import KNOWN, activate, inserted, yield_on_base, yield_on_inserted
-from corollary.engines.embedded.closure import LinearClosure
-from corollary.engines.embedded.yield_index.closure import IndexClosure
+from corollary.engines.embedded.closures.closure import LinearClosure
 from corollary.engines.embedded.yield_index.index import YieldIndex
 from corollary.language import parse_program
 from corollary.planning import normalise

@@ -8,7 +8,7 @@ from corollary import KnowledgeBase, ProgramError
 from corollary.engines.spark.context import SparkSettings
 from corollary.language import parse_program
 from corollary.program import Constant
-from corollary.reference import evaluate
+from tests.oracle import evaluate
 from tests.services.spark_session import shared_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

@@ -10,8 +10,8 @@ from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program, print_program, print_value
 from corollary.program import Constant
-from corollary.reference import evaluate
 from tests.builtins.values import POOL
+from tests.oracle import evaluate
 
 
 @pytest.mark.parametrize(

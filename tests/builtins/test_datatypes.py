@@ -14,6 +14,7 @@ from corollary.program import Constant, Iri, Literal, Value, compare, equal
 from corollary.program.datatypes import DATATYPES, RIF, LiteralError, is_value_of, typed_value
 from corollary.program.datatypes.calendar import date_of, days_of
 from corollary.program.values import RDF, XSD
+from tests.budgets import examples
 from tests.builtins.values import typed
 
 
@@ -189,7 +190,7 @@ lexical_forms = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(lexical_forms)
 def test_a_canonical_form_means_the_value_that_it_is_the_form_of(form: tuple[str, str]) -> None:
     value = typed(*form)
@@ -198,14 +199,14 @@ def test_a_canonical_form_means_the_value_that_it_is_the_form_of(form: tuple[str
     assert is_value_of(value, XSD + form[1])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(-(10**7), 10**7))
 def test_days_are_numbered_one_after_the_other(number: int) -> None:
     assert days_of(*date_of(number)) == number
     assert date_of(number) < date_of(number + 1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.floats(width=32, allow_nan=False))
 def test_the_canonical_form_of_a_float_is_exact(number: float) -> None:
     literal = typed(repr(number).replace("inf", "INF"), "float")

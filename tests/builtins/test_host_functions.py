@@ -17,7 +17,7 @@ from corollary import KnowledgeBase, function
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program
 from corollary.program.host_functions import HOST_FUNCTIONS, unregister
-from corollary.reference import evaluate
+from tests.oracle import evaluate
 
 
 @pytest.fixture(autouse=True)
@@ -183,3 +183,20 @@ def test_a_function_that_stands_for_a_predicate_is_told_how_to_write_it() -> Non
 
     (warning,) = KnowledgeBase("w(1). p(X) :- w(X), not heavy(X).").warnings
     assert warning.hint == "the function is written heavy(…) = true, or BIND(heavy(…) AS X), in a body"
+
+
+def test_capital_and_small_letters_tell_functions_apart_but_not_aggregates() -> None:
+    function("f")(lambda x: x + 1)
+    function("F", replace=True)(lambda x: x + 2)
+    assert facts("t(1). p(f(X), BIGGER) :- t(X), BIND(F(X) AS BIGGER).") == {(2, 3)}
+    function("F", replace=True)(lambda x: x + 3)
+    assert facts("t(1). p(f(X), BIGGER) :- t(X), BIND(F(X) AS BIGGER).") == {(2, 4)}
+    with pytest.raises(ProgramError, match="there is a function 'F' already"):
+        function("F", aggregate=True)(sum)
+    function("F", aggregate=True, replace=True)(sum)
+    assert set(HOST_FUNCTIONS) == {"f"}
+    assert HOST_FUNCTIONS["f"].aggregate
+    with pytest.raises(ProgramError, match="there is a function 'f' already"):
+        function("f")(lambda x: x)
+    unregister("F")
+    assert not HOST_FUNCTIONS

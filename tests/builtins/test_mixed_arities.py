@@ -10,8 +10,8 @@ import pytest
 
 from corollary import Change, KnowledgeBase
 from corollary.diagnostics import ProgramError
+from corollary.io.formats import CSV, file_name
 from corollary.language import print_program
-from corollary.sources.formats import Format, file_name
 from tests.services.spark_session import shared_session
 
 TEXT = "p(1). p(1, 2). q(X) :- p(X), p(X, _). r(X, Y) :- p(X, Y), not p(Y). ?- p(X)."
@@ -127,7 +127,7 @@ def test_rules_are_printed_as_they_were_written() -> None:
     kb = mixed()
     assert [rule.text for rule in kb.rules()] == ["r(X) :- p(_, X)."]
     assert print_program(kb.program).startswith("p(1).\np(1, 2).\n")
-    assert file_name(kb.predicates()[1], Format.CSV) == "p_2.csv"
+    assert file_name(kb.predicates()[1], CSV) == "p_2.csv"
 
 
 @pytest.mark.spark
@@ -139,3 +139,26 @@ def test_data_on_spark(tmp_path: Path) -> None:
         assert set(kb.facts("r")) == {(2,), (4,), (6,)}
         kb.delete("p", [(1, 2)])
         assert (set(kb.facts("r")), kb.predicates()) == ({(4,), (6,)}, ["p/1", "p/2", "r/1"])
+
+
+def test_a_name_with_its_number_is_one_name_however_it_came(tmp_path: Path) -> None:
+    """Files, subscribers and what is known do not depend on who named a predicate first, nor on opening it again."""
+    files = ["p_1.delta", "p_2.delta"]
+    for number, names in enumerate((("p", "p"), ("p/1", "p/2"))):
+        place = tmp_path / f"kb{number}"
+        kb = KnowledgeBase.create(place, mixed_arities=True)
+        heard: list[object] = []
+        kb.subscribe("p", lambda inserted, deleted, heard=heard: heard.extend(inserted))
+        kb.insert(names[0], [(1,)])
+        kb.insert(names[1], [(1, 2)])
+        assert heard == [(1,), (1, 2)]
+        for one in (kb, KnowledgeBase.open(place)):
+            assert one.predicates() == ["p/1", "p/2"]
+            for told in (["p/1", "p/2"], one.predicates()):
+                target = tmp_path / f"published{number}-{one is kb}-{told is not None}"
+                one.publish(target, told)
+                assert sorted(path.name for path in target.glob("*.delta")) == files
+        heard.clear()
+        one.subscribe("p/1", lambda inserted, deleted, heard=heard: heard.extend(inserted))
+        one.insert("p", [(2,)])
+        assert heard == [(2,)]

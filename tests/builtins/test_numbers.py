@@ -13,8 +13,8 @@ from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program, print_value
 from corollary.program import Value
-from corollary.reference import evaluate
 from tests.builtins.values import typed
+from tests.oracle import evaluate
 
 
 def value(expression: str) -> str | None:

@@ -9,7 +9,7 @@ from corollary import KnowledgeBase, function
 from corollary.language import parse_program
 from corollary.program import Constant
 from corollary.program.host_functions import unregister
-from corollary.reference import evaluate
+from tests.oracle import evaluate
 from tests.services.spark_session import shared_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

@@ -19,8 +19,8 @@ from corollary.language import parse_program, print_value
 from corollary.planning import normalise
 from corollary.planning.algebra import Extend, Filter, algebra_of
 from corollary.program import Constant, Value
-from corollary.reference import evaluate
 from tests.builtins.values import POOL
+from tests.oracle import evaluate
 from tests.services.spark_session import shared_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -151,7 +151,7 @@ FORESEEN = [
 
 
 @pytest.mark.parametrize("values", [INSIDE, DOUBLES, INTEGERS, POOL], ids=["inside", "doubles", "integers", "anything"])
-def test_what_is_foreseen_keeps_every_row_that_tasks_would_keep(values: list[Value]) -> None:
+def test_early_conditions_keep_every_row_that_tasks_would_keep(values: list[Value]) -> None:
     """And of doubles inside ids no other."""
     rows = [(value,) for value in values]
     mask = sum({1 << bit for value in values for bit in _bits(value)})
@@ -162,7 +162,7 @@ def test_what_is_foreseen_keeps_every_row_that_tasks_would_keep(values: list[Val
         names: dict[str, str] = {}
         column = lambda name, names=names: names.setdefault(name, f"v{len(names)}")  # noqa: E731
         steps = Steps({"X": Known(column("X"), mask)}, column, NO_COLLISIONS, True, lambda _: False)
-        conditions = steps.foreseen(_chain(("X",), body))
+        conditions = steps.early_conditions(_chain(("X",), body))
         kept = {row["row"] for row in df.where(" AND ".join(["TRUE", *conditions])).collect()}
         survivors = {row for one, row in oracle if one == number}
         assert survivors <= kept, body

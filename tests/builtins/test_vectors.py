@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from corollary.engines.embedded.expressions import compute_column, holds_column
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.values.expressions import compute_column, holds_column
+from corollary.engines.embedded.values.universe import Universe
 from corollary.planning import Compare, Compute
 from corollary.program import (
     Arithmetic,
@@ -24,7 +24,7 @@ from corollary.program import (
     variables_of,
 )
 from corollary.program.builtins import BUILTINS, Builtin
-from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.builtins.declaration import FUNC, PRED
 from corollary.program.datatypes import typed_value
 from corollary.program.values import XSD
 from tests.builtins.values import POOL

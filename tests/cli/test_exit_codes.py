@@ -109,7 +109,8 @@ class Watched:
 
 def test_a_long_run_shows_progress_and_an_interrupt_stops_it_cleanly(tmp_path: Path) -> None:
     write(tmp_path, endless_dl="one(X) :- n(X).\n" + ENDLESS)
-    run = Watched("run", "endless.dl", "--out", "out", cwd=tmp_path)
+    # Rounds are fast: the default limit would end this one before the interrupt comes.
+    run = Watched("run", "endless.dl", "--out", "out", "--set", "limits.rounds=inf", cwd=tmp_path)
     run.wait_for("hyper-node 1 of 2: ")
     run.wait_for(" facts/s, 2 s")
     run.process.send_signal(signal.SIGINT)

@@ -36,6 +36,17 @@ edge(3, 4).
     )
 
 
+def test_a_query_does_not_wait_for_endless_rules_that_do_not_feed_it(tmp_path: Path) -> None:
+    session = "n(0). n(X + 1) :- n(X).\np(1). q(X) :- p(X).\n?- q(X).\np(2).\nq(X)?\nn(X)?\n?- p(2)\n"
+    (tmp_path / "limits.toml").write_text("[limits]\nrounds = 50\n", encoding="utf-8")
+    run = corollary("repl", "--settings", "limits.toml", cwd=tmp_path, stdin=session)
+    assert run.stdout == (
+        "added r1\n1 new fact\nadded r2\n1 new fact\n?- q(X).\nX\n━\n1\n1 answer\n"
+        "1 new fact\n?- q(X).\nX\n━\n1\n2\n2 answers\n?- p(2).\nyes\n"
+    )
+    assert run.stderr.count("E302") == 1
+
+
 def test_no_mistake_ends_a_session(tmp_path: Path) -> None:
     session = """\
 path(X, Y) :- edge(X, Z).
@@ -168,7 +179,8 @@ def test_a_terminal_has_prompts_completion_and_a_history(tmp_path: Path) -> None
 def test_an_interrupt_stops_the_query_and_not_the_session(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     terminal.wait_for("> ")
-    terminal.type("n(0). n(X + 1) :- n(X).\n")
+    # Rounds over decimals are slow enough for the interrupt to come before the default limit of rounds.
+    terminal.type("n(0). n(X + 0.5) :- n(X).\n")
     terminal.wait_for("added r1")
     terminal.type("n(5)?\n")
     time.sleep(2)
@@ -203,3 +215,16 @@ def test_a_mistake_in_a_change_is_told_and_changes_nothing(tmp_path: Path) -> No
     assert "this is no fact" in run.stderr
     assert "there is no rule 'r7'" in run.stderr
     assert "no answers" in run.stdout
+
+
+def test_a_session_has_settings(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text("limits.facts = 1000\n")
+    rules, options = "n(0). n(X + 1) :- n(X), X < 9.\n?- n(9).\n", ("--settings", "settings.toml", "--set")
+    run = corollary("repl", *options, "limits.rounds=5", cwd=tmp_path, stdin=rules)
+    assert (run.returncode, run.stderr) == (0, "error[E302]: deriving is not finished after 5 rounds\n\n")
+    game = "win(X) :- move(X, Y), not win(Y). move(1, 2).\n?- win(X).\n"
+    run = corollary("repl", *options, "semantics=well-founded", cwd=tmp_path, stdin=game)
+    assert run.stdout.endswith("?- win(X).\nX\n━\n1\n1 answer\n")
+    wrong = corollary("repl", "--set", "limits.rouns=5", cwd=tmp_path, stdin="")
+    assert wrong.returncode == 2
+    assert "rouns" in wrong.stderr

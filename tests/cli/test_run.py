@@ -175,6 +175,22 @@ def test_rdf_files_give_facts_of_their_predicates(tmp_path: Path) -> None:
     assert "?- z:Eater(X).\nX\n━━━━━\nz:leo\n1 answer\n\nz:Eater: 1 fact\n3 facts in" in run.stdout
 
 
+def test_relative_iris_of_rdf_stay_as_they_are_or_are_resolved_against_a_base(tmp_path: Path) -> None:
+    write(tmp_path, wind_nt="<windTurbine_1> <hasNeighbour> <windTurbine_2> .\n")
+    write(tmp_path, plain_dl="n(X, Y) :- hasNeighbour(X, Y).")
+    write(tmp_path, based_dl="@prefix w: <http://wind.org/> . n(X, Y) :- w:hasNeighbour(X, Y).")
+    load = ("--rdf", "wind.nt")
+    plain = corollary("run", "plain.dl", *load, "-q", "n(X, Y)", cwd=tmp_path)
+    assert "<windTurbine_1> │ <windTurbine_2>" in plain.stdout
+    based = corollary("run", "based.dl", *load, "--rdf-base", "http://wind.org/", "-q", "n(X, Y)", cwd=tmp_path)
+    assert "w:windTurbine_1 │ w:windTurbine_2" in based.stdout
+    asked = corollary("query", "based.dl", "n(X, Y)", *load, "--rdf-base", "http://wind.org/", cwd=tmp_path)
+    assert "w:windTurbine_1 │ w:windTurbine_2" in asked.stdout
+    refused = corollary("run", "plain.dl", *load, "--rdf-base", "no base", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "no base" in refused.stderr
+
+
 # -- figures -------------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.spark import start_session
+from corollary.engines.spark_session import start_session
 from tests.cluster.events import EventLog
 from tests.services.spark_cluster import SparkCluster, running_cluster, wait_for
 

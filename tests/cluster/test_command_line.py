@@ -13,8 +13,8 @@ import pyspark
 import pytest
 
 import corollary
-from corollary.engines.spark.java import find_java
-from corollary.engines.spark.shim import shim_home
+from corollary.engines.spark_session.java import find_java
+from corollary.engines.spark_session.shim import shim_home
 from tests.services.spark_cluster import SparkCluster, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]

@@ -11,11 +11,11 @@ from corollary import KnowledgeBase
 from corollary.engines.spark.ingest import Ingest
 from corollary.engines.spark.strategies.chooser import STRATEGIES
 from corollary.language import parse_program
-from corollary.reference import evaluate
-from tests.engine_suite.conftest import GOLDEN
+from tests.engine_suite.many_programs import answers_of, facts_of, parsed, together
+from tests.engine_suite.test_golden_programs import GOLDEN
 from tests.engines.spark.engine_runs import EngineRun
-from tests.engines.spark.many_programs import answers_of, facts_of, parsed, together
 from tests.engines.spark.test_engine import PROGRAMS
+from tests.oracle import evaluate
 from tests.services.spark_cluster import SparkCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]

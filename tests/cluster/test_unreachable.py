@@ -9,8 +9,8 @@ import pytest
 
 from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
-from corollary.engines.spark.cluster import check_reachable, is_local, is_on_this_machine
-from corollary.engines.spark.session import cluster_settings
+from corollary.engines.spark_session.cluster import check_reachable, is_local, is_on_this_machine
+from corollary.engines.spark_session.session import cluster_settings
 
 
 def test_nobody_at_the_address() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from corollary.language import parse_program, parse_query, print_element, print_program
 from corollary.program import (
+    EQUALITY,
     Atom,
     BodyElement,
     Comparison,
@@ -39,6 +40,12 @@ class Asked:
 @st.composite
 def asked(draw: st.DrawFn, profile: Profile = EVERYTHING) -> Asked:
     program = draw(programs(profile))
+    return Asked(program, draw(query_about(program, profile)))
+
+
+@st.composite
+def query_about(draw: st.DrawFn, program: Program, profile: Profile = EVERYTHING) -> Query:
+    """A query that uses the predicates and constants of a program."""
     arities = _arities(program)
     constants = _constants(program)
     derived = [name for name in arities if any(rule.head.predicate == name for rule in program.rules)]
@@ -60,7 +67,7 @@ def asked(draw: st.DrawFn, profile: Profile = EVERYTHING) -> Asked:
         operator = draw(st.sampled_from(("=", "!=", "<", ">=")))
         sides = st.sampled_from([Variable(name) for name in variables]) | st.sampled_from(constants)
         body.append(Comparison(operator, Variable(draw(st.sampled_from(variables))), draw(sides)))
-    return Asked(program, Query(tuple(draw(st.permutations(body)))))
+    return Query(tuple(draw(st.permutations(body))))
 
 
 def _terms(constants: list[Constant]) -> st.SearchStrategy[Term]:
@@ -71,7 +78,8 @@ def _terms(constants: list[Constant]) -> st.SearchStrategy[Term]:
 def _arities(program: Program) -> dict[str, int]:
     rules = program.rules
     atoms = [atom for rule in rules for atom in (rule.head, *(one for one, _ in atoms_of(rule.body)))]
-    return {**{atom.predicate: atom.arity for atom in atoms}, **{one.predicate: one.arity for one in program.facts}}
+    found = {**{atom.predicate: atom.arity for atom in atoms}, **{one.predicate: one.arity for one in program.facts}}
+    return {name: arity for name, arity in found.items() if name != EQUALITY}
 
 
 def _constants(program: Program) -> list[Constant]:

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 
 from corollary import KnowledgeBase
 from corollary.analysis import analyse
-from corollary.program import Clause, Constant, Facts, Program, Query, Statement
+from corollary.program import Clause, Constant, FactBlock, Program, Query, Statement
 from corollary.reasoning.demand import Demanded, demanded
-from corollary.reference import Fact, answer, evaluate
+from tests.budgets import examples
 from tests.demand.queries import Asked, asked, asked_about_growth
 from tests.generator import EVERYTHING, INTEGERS, POSITIVE
+from tests.oracle import Fact, answer, evaluate
 
 
 def expected(one: Asked) -> set[Fact]:
@@ -28,7 +29,7 @@ def rewritten(one: Asked) -> Demanded:
 
 def by_oracle(program: Program, rules: Demanded) -> set[Fact]:
     """The answers of the rewritten rules over the facts of the program."""
-    facts: list[Statement] = [block for block in program.facts if isinstance(block, Facts)]
+    facts: list[Statement] = [block for block in program.facts if isinstance(block, FactBlock)]
     clauses = [Clause((rule.head,), rule.body, rule.name) for rule in rules.graph.rules.values()]
     return evaluate(Program((*facts, *clauses)))[rules.answer]
 
@@ -41,37 +42,37 @@ def on_demand(program: Program, query: Query, without: tuple[str, ...] = ()) -> 
     return set(rows)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(asked(EVERYTHING))
 def test_the_rewritten_rules_mean_the_same(one: Asked) -> None:
     assert by_oracle(one.program, rewritten(one)) == expected(one)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(asked(POSITIVE))
 def test_the_rewritten_rules_mean_the_same_where_recursion_is_all_there_is(one: Asked) -> None:
     assert by_oracle(one.program, rewritten(one)) == expected(one)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(asked(EVERYTHING))
 def test_the_embedded_engine_answers_on_demand(one: Asked) -> None:
     assert on_demand(one.program, one.query) == expected(one)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(asked_about_growth().filter(is_right))
 def test_the_rewritten_rules_mean_the_same_where_they_compute(one: Asked) -> None:
     assert by_oracle(one.program, rewritten(one)) == expected(one)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(asked_about_growth().filter(is_right))
 def test_the_embedded_engine_answers_what_is_computed(one: Asked) -> None:
     assert on_demand(one.program, one.query) == expected(one)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(asked(EVERYTHING))
 def test_everything_can_be_derived_after_a_demand(one: Asked) -> None:
     kb = KnowledgeBase(one.program)
@@ -84,7 +85,7 @@ def test_everything_can_be_derived_after_a_demand(one: Asked) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=4000)
+@settings(max_examples=examples(4000))
 @given(asked(EVERYTHING) | asked(INTEGERS) | asked(POSITIVE))
 def test_many_queries_have_the_same_answers_on_demand(one: Asked) -> None:
     wanted = expected(one)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from corollary import KnowledgeBase
+from corollary import KnowledgeBase, ProgramError
 from corollary.backends.asking import MOST_DEMANDS
+from corollary.engines.embedded.engine import EmbeddedEngine
 
 PATHS = "path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z). edge(1, 2). edge(2, 3)."
 
@@ -106,3 +109,29 @@ def test_a_demand_does_not_step_away_from_the_bound() -> None:
 def test_where_errors_stop_nothing_is_computed_for_a_demand() -> None:
     kb = KnowledgeBase("p(0). p(N) :- N > 0, M = N - 1, p(M), N < 9.", on_error="stop")
     assert list(kb.query("p(a)", mode="demand")) == []
+
+
+def test_reads_beside_rules_without_an_end_derive_their_part_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = KnowledgeBase(
+        "n(0). n(X + 1) :- n(X). path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), edge(Y, Z). edge(1, 2)."
+    )
+    derived: list[object] = []
+    usual = EmbeddedEngine.derived_by
+
+    def counted(engine: EmbeddedEngine, *arguments: Any) -> Any:
+        derived.append(arguments)
+        return usual(engine, *arguments)
+
+    monkeypatch.setattr(EmbeddedEngine, "derived_by", counted)
+    for _ in range(3):
+        assert (list(kb.facts("path")), kb.count("path"), list(kb.query("path(X, Y)"))) == ([(1, 2)], 1, [(1, 2)])
+    assert len(derived) == 2  # facts and the query name their variables in their own ways
+    kb.insert("edge", [(2, 3)])
+    assert set(kb.facts("path")) == {(1, 2), (2, 3), (1, 3)}
+    kb.add_rules("path(X, X) :- edge(X, _).")
+    assert kb.count("path") == 5
+    kb.insert("path", [(9, 9)])
+    assert kb.count("path") == 6
+    with pytest.raises(ProgramError, match="E401"):
+        kb.insert("edge", [(None, 3)])
+    assert kb.count("path") == 6

@@ -7,7 +7,7 @@ import pytest
 from corollary import KnowledgeBase
 from corollary.language import parse_program, parse_query
 from corollary.program import Constant
-from corollary.reference import answer, evaluate
+from tests.oracle import answer, evaluate
 from tests.services.spark_session import shared_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

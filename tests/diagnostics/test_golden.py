@@ -4,6 +4,7 @@
 """
 
 import os
+import pickle
 import re
 import sys
 import tempfile
@@ -17,19 +18,20 @@ import pytest
 from corollary.analysis import analyse_texts, checked, delete_rules
 from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, render_all
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.engines.spark.derive_failures import derive_failures
+from corollary.engines.embedded.relations import capacity
+from corollary.engines.spark.failures import derive_failures
 from corollary.engines.spark.strategies.growing import check_nothing_lost
-from corollary.engines.spark.streaming.batch import Batch
+from corollary.engines.spark.streaming.batch import MicroBatch
 from corollary.engines.spark.streaming.change_columns import change_columns
 from corollary.engines.spark.workspace import choose_directory
+from corollary.io.mqtt.journal import Message
+from corollary.io.write import write_result
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program, read_source
-from corollary.reference import evaluate
 from corollary.settings import Settings
-from corollary.sources.mqtt.journal import Message
-from corollary.sources.write import write_result
 from corollary.streams.mqtt import MqttUpdates
 from corollary.streams.structured import Batches, SparkStream
+from tests.oracle import evaluate
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "diagnostics"
 CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())
@@ -62,6 +64,14 @@ def check_a_long_line() -> tuple[Diagnostic, ...]:
 
 def run_where_errors_stop() -> None:
     EmbeddedEngine(checked(parse_program(read_source(PROGRAM))).graph, discards_errors=False).materialise()
+
+
+def run_with_few_numbers() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capacity, "MOST_ROWS", 1_000_000)
+        kb = KnowledgeBase.from_file(PROGRAM)
+        kb.insert("n", [(number,) for number in range(1001)])
+        kb.count("pair")
 
 
 def insert_a_row() -> None:
@@ -171,6 +181,26 @@ def read_settings() -> None:
     Settings.read("settings.toml")
 
 
+def open_in_a_fork() -> None:
+    def open_in_a_child(place: Path) -> None:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                KnowledgeBase.open(place)
+            except ProgramError as error:
+                os.write(writing, pickle.dumps(error.diagnostics))
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as pipe:
+            found = pickle.loads(pipe.read())
+        os.waitpid(child, 0)
+        raise ProgramError(found)
+
+    stored(open_in_a_child)
+
+
 def ask_a_source_without_a_value() -> None:
     kb = KnowledgeBase.from_file(PROGRAM)
     kb.source("price", lambda known: [], columns=["item", "price"])
@@ -224,7 +254,7 @@ def follow_a_forgetful_broker() -> None:
 def follow_a_batch_with_a_bad_change() -> None:
     bad = {"code": ["E458"], "reason": ["op is 'upsert', and not insert or delete"], "text": ['{"op":"upsert","a1":1}']}
     batches = Batches(None, None, None, None, None, None, fails=True, rejects=None)
-    SparkStream(batches)._checked(Batch(5, {}, {}, 1, pa.table(bad)), None, 3)
+    SparkStream(batches)._checked(MicroBatch(5, {}, {}, 1, pa.table(bad)), None, 3)
 
 
 def follow_a_frame_without_operations() -> None:
@@ -250,6 +280,7 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E301": load,
     "E302": run_with_a_limit,
     "E303": run_where_errors_stop,
+    "E304": run_with_few_numbers,
     "E401": insert_a_row,
     "E402": load,
     "E403": load,
@@ -263,6 +294,9 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E411": use_a_cluster_where_nobody_is,
     "E412": read_less_than_was_written,
     "E413": read_settings,
+    "E414": open_in_a_fork,
+    "E418": follow({"add_rules": ['@input edge("secrets.csv") .']}),
+    "E419": make,
     "E416": ask_a_source_without_a_value,
     "E417": ask_a_source_that_fails,
     "E481": register_a_built_in,

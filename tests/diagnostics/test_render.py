@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corollary import KnowledgeBase
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, render, render_all
 
 KIND = catalogue.UNEXPECTED_TOKEN
@@ -81,6 +82,12 @@ def test_a_caret_never_leaves_the_shown_part() -> None:
 def test_a_long_note_is_cut() -> None:
     note = rendered("p", 0, 1, notes=("x" * 1000,))[-1]
     assert note == "  = note: " + "x" * 400 + "…"
+
+
+def test_a_long_name_makes_no_long_message() -> None:
+    with pytest.raises(ProgramError) as raised:
+        KnowledgeBase(f"e(1). q(X) :- e(X), {'f' * 100_000}(X) > 3.")
+    assert len(str(raised.value)) < 5_000
 
 
 def test_several_diagnostics_are_separated_by_an_empty_line() -> None:

@@ -1,11 +1,12 @@
 """Places in a text, hints for misspelt names, and the catalogue."""
 
 import re
+from difflib import get_close_matches
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.diagnostics import CATALOGUE, Severity, Source, did_you_mean
+from corollary.diagnostics import CATALOGUE, KnownNames, Severity, Source, did_you_mean, suggest
 
 
 def test_lines_and_columns_count_from_one_and_columns_are_characters() -> None:
@@ -45,3 +46,19 @@ def test_codes_tell_errors_from_warnings() -> None:
         assert re.fullmatch(r"[EW][1-9]\d\d", code)
         assert (kind.severity is Severity.ERROR) == code.startswith("E")
         assert kind.code == code
+
+
+@given(st.text("abAB01ß", max_size=7), st.lists(st.text("abAB01ß", max_size=7), max_size=12), st.booleans())
+def test_the_nearest_of_many_names_is_the_nearest_of_all(name: str, names: list[str], many: bool) -> None:
+    """Names that share too few letters are left out before they are compared: that changes no hint."""
+    shortest, longest = len(name) * 0.7 / 1.3, len(name) * 1.3 / 0.7
+    possible = [other for other in names if shortest <= len(other) <= longest and other != name]
+    by_folded = {other.casefold(): other for other in sorted(possible, reverse=True)}
+    nearest = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.7)
+    expected = f"did you mean '{by_folded[nearest[0]]}'?" if nearest else None
+    before, suggest._MANY = suggest._MANY, 0 if many else 500
+    try:
+        assert KnownNames(names).hint(name) == expected
+        assert KnownNames(names[1:]).hint(name, names[:1]) == expected
+    finally:
+        suggest._MANY = before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +29,14 @@ class Block:
 
 def blocks_of(document: Path) -> list[Block]:
     return list(_blocks(document.read_text(encoding="utf-8").split("\n")))
+
+
+def rewrite(document: Path, shown: Mapping[Block, str]) -> None:
+    """Put these texts into a document, in place of those of its blocks."""
+    lines = document.read_text(encoding="utf-8").split("\n")
+    for block in sorted(shown, key=lambda block: block.first, reverse=True):
+        lines[block.first : block.last] = shown[block].split("\n")
+    document.write_text("\n".join(lines), encoding="utf-8")
 
 
 def _blocks(lines: list[str]) -> Iterator[Block]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import doctest
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
 
@@ -20,11 +20,13 @@ import pytest
 
 from corollary.analysis import analyse_texts
 from corollary.diagnostics import Source, render_all
-from tests.docs.console import normalised, rewrites_expectations, shown_by
-from tests.docs.fences import Block, blocks_of
+from tests.docs.console import normalised, rewrites_expectations, session, shown_by
+from tests.docs.fences import Block, blocks_of, rewrite
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*.md"))]
+FOLDERS = [ROOT / "docs", ROOT / "docs" / "benchmarks", ROOT / "examples"]
+DOCUMENTS = [ROOT / "README.md", *(document for folder in FOLDERS for document in sorted(folder.glob("*.md")))]
+GUIDES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "dev").glob("*.md"))]  # executed by test_walk_throughs
 LANGUAGES = {"datalog", "output", "console", "pycon", "sh", "text", "json", "mermaid"}
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -47,7 +49,7 @@ def test_programs_and_commands_print_what_the_document_says(document: Path, tmp_
             seen[block] = actual
             differences.append(f"{document.name}:{block.first}\n--- says\n{expected}\n--- is\n{actual}")
     if rewrites_expectations():
-        _rewrite(document, seen)
+        rewrite(document, seen)
     elif differences:
         pytest.fail("\n\n".join(differences), pytrace=False)
 
@@ -67,7 +69,7 @@ def _expectations(document: Path, directory: Path) -> Iterator[tuple[Block, str,
             assert previous.is_directly_before(block), f"{place}: the program stands too far away"
             yield block, block.text, shown_by(f"corollary run {previous.title or 'program.dl'}", directory)
         elif block.language == "console":
-            yield block, block.text, _session(block.text, lambda command: shown_by(command, directory))
+            yield block, block.text, session(block.text, lambda command: shown_by(command, directory))
         elif block.language == "pycon":
             _check_session(block, place, names)
         previous = block
@@ -81,14 +83,6 @@ def _check_program(block: Block, place: str) -> None:
         assert not errors, render_all(errors)
 
 
-def _session(text: str, run: Callable[[str], str]) -> str:
-    """The block as a terminal would show it: commands and empty lines between them as written, outputs as they are."""
-    shown: list[str] = []
-    for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE):
-        shown += [f"$ {command}", run(command), ""]
-    return normalised("\n".join(shown))
-
-
 def _check_session(block: Block, place: str, names: dict[str, object]) -> None:
     """The sessions of a document are one: `names` holds what the earlier ones defined."""
     test = doctest.DocTestParser().get_doctest(block.text + "\n", names, place, place, block.first)
@@ -98,14 +92,7 @@ def _check_session(block: Block, place: str, names: dict[str, object]) -> None:
     assert not result.failed, "".join(report)
 
 
-def _rewrite(document: Path, seen: dict[Block, str]) -> None:
-    lines = document.read_text(encoding="utf-8").split("\n")
-    for block in sorted(seen, key=lambda block: block.first, reverse=True):
-        lines[block.first : block.last] = seen[block].split("\n")
-    document.write_text("\n".join(lines), encoding="utf-8")
-
-
-@every_document
+@pytest.mark.parametrize("document", [*DOCUMENTS, *GUIDES], ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings_that_exist(document: Path) -> None:
     for target in _LINK.findall(document.read_text(encoding="utf-8")):
         if target.startswith("http"):

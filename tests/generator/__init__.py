@@ -28,7 +28,7 @@ parses, sensible or not.
 
 A failure prints the smallest program as text that can be pasted into a file (changes follow as comments). To see it again,
 run the same test: hypothesis keeps failing examples in `.hypothesis/`; on another machine, paste the printed
-`@reproduce_failure(...)` above the test. `COROLLARY_HYPOTHESIS=thorough` looks longer, `fast` shorter (`tests/conftest.py`).
+`@reproduce_failure(...)` above the test. `COROLLARY_EXAMPLES=many` looks longer (`tests/budgets.py`).
 """
 
 from tests.generator.changes import Change, Scenario, apply_change, scenarios

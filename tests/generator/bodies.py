@@ -22,7 +22,7 @@ from corollary.program import (
     Variable,
     Wildcard,
 )
-from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.builtins.declaration import FUNC, PRED
 from corollary.program.values import XSD
 from tests.generator.profile import Profile
 from tests.generator.values import INTEGERS, pick, pool

@@ -10,7 +10,7 @@ from itertools import accumulate
 from hypothesis import strategies as st
 
 from corollary.language import Printer, print_program
-from corollary.program import Clause, Facts, Program, Statement
+from corollary.program import Clause, FactBlock, Program, Statement
 from tests.generator import vocabulary
 from tests.generator.profile import EVERYTHING, Profile
 from tests.generator.programs import (
@@ -91,7 +91,7 @@ def _scenarios(draw: st.DrawFn, profile: Profile) -> Scenario:
     start: Program = draw(programs(profile))
     program = start
     script: list[Change] = []
-    writer = _ScriptWriter(draw, profile, start)
+    writer = ScriptWriter(draw, profile, start)
     for number in range(profile.max_changes):
         if number == 0 or pick(draw, FILLED):
             change = writer.change(program)
@@ -100,7 +100,7 @@ def _scenarios(draw: st.DrawFn, profile: Profile) -> Scenario:
     return Scenario(start, tuple(script))
 
 
-class _ScriptWriter:
+class ScriptWriter:
     """Draws changes; remembers which rules were removed, to bring some of them back, and which names were used."""
 
     def __init__(self, draw: st.DrawFn, profile: Profile, program: Program) -> None:
@@ -161,9 +161,9 @@ class _ScriptWriter:
         return tuple(added.values())
 
 
-def _facts(fact: Fact) -> Facts:
+def _facts(fact: Fact) -> FactBlock:
     predicate, row = fact
-    return Facts(predicate, len(row), [row])
+    return FactBlock(predicate, len(row), [row])
 
 
 def _text(statement: Statement) -> str:

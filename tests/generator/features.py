@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import networkx as nx
 
+from corollary.analysis import analyse
 from corollary.program import (
     AggregateOperation,
     AggregateTerm,
@@ -54,6 +55,10 @@ def _whole_program(program: Program) -> Iterator[str]:
         yield "mutual recursion"
     if derived & stated:
         yield "a predicate of facts and rules"
+    for name in analyse(program).modules:
+        closures = [one for one in name.split("+")[:-1] if one in ("transitive", "symmetric-transitive")]
+        yield from (f"a {one} closure among other rules" for one in closures)
+        yield from ("several closures in one hyper-node" for _ in closures[1:])
     if used - derived - stated:
         yield "an empty relation"
     if len(program.rules) > len(derived) > 1:

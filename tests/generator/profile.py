@@ -36,6 +36,8 @@ class Profile:
     rule_changes: bool = True
     operators: tuple[str, ...] = OPERATORS
     aggregate_functions: tuple[str, ...] = AGGREGATES
+    mixed_closures: int = 1
+    """How many times as likely as other kinds of rules closures are that share a hyper-node with other rules."""
     max_facts: int = 12
     max_groups: int = 5
     max_changes: int = 4

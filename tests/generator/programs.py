@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from corollary.language import print_program
-from corollary.program import Clause, Facts, Program, Row, Statement, identity
+from corollary.program import Clause, FactBlock, Program, Row, Statement, identity
 from tests.generator import vocabulary
 from tests.generator.profile import EVERYTHING, Profile
 from tests.generator.rules import Pair, rules
@@ -44,7 +44,7 @@ def program_of(facts: Iterable[Fact], clauses: Iterable[Clause], *, facts_first:
     rows: dict[tuple[str, int], list[Row]] = {}
     for predicate, row in facts:
         rows.setdefault((predicate, len(row)), []).append(row)
-    blocks: list[Statement] = [Facts(predicate, arity, block) for (predicate, arity), block in rows.items()]
+    blocks: list[Statement] = [FactBlock(predicate, arity, block) for (predicate, arity), block in rows.items()]
     statements = [*blocks, *clauses] if facts_first else [*clauses, *blocks]
     return GeneratedProgram(tuple(statements))
 

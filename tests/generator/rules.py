@@ -38,7 +38,7 @@ def rules(profile: Profile, layer: int) -> st.SearchStrategy[list[Pair]]:
     """Any kind of rules that the profile allows, for one layer."""
     kinds = [plain(profile, layer)] * 4
     if profile.recursion:
-        kinds += [closure(profile, layer)] * 3
+        kinds += [closure(profile, layer)] * 3 + [closures_among_others(profile, layer)] * profile.mixed_closures
         if profile.arithmetic and profile.comparisons:
             kinds += [counter(layer)]
     if profile.arithmetic:
@@ -112,6 +112,31 @@ def closure(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
         chosen = pick(draw, ([], [], [], *shapes))
         pairs += [pair for pair in chosen if pair not in pairs]
     return pairs
+
+
+@st.composite
+def closures_among_others(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
+    """One or two closures in a hyper-node that other rules share: what they derive comes back to them."""
+    path, other = (vocabulary.binary(layer) * 2)[:2]
+    edge, mark = SYMBOLS[0][0], SYMBOLS[0][1]
+    pairs: list[Pair] = []
+    for one in dict.fromkeys((path, other)):
+        head, symmetric = one.atom((X, Y)), (one.atom((Y, X)),)
+        pairs += [(head, (one.atom((X, Z)), one.atom((Z, Y))))] * pick(draw, (0, 1, 1, 1))
+        pairs += [(head, symmetric)] * pick(draw, (0, 0, 1))
+        pairs += [(head, (edge.atom((X, Y)),))] * pick(draw, (0, 1, 1))
+    back: tuple[Pair, ...] = (
+        (path.atom((X, Y)), (other.atom((Y, X)), mark.atom((X,)))),
+        (path.atom((X, Y)), (other.atom((X, Z)), edge.atom((Z, Y)))),
+        (path.atom((X, Y)), (other.atom((Z, X)), mark.atom((X,)), other.atom((Z, Y)))),
+    )
+    there: tuple[Pair, ...] = (
+        (other.atom((X, Y)), (path.atom((X, Y)), mark.atom((Y,)))),
+        (other.atom((X, X)), (path.atom((X, Y)),)),
+    )
+    for ways in (back, there):
+        pairs += pick(draw, ([], *([way] for way in ways)))
+    return list(dict.fromkeys(pairs))
 
 
 @st.composite

@@ -23,7 +23,7 @@ from corollary.program import (
     Clause,
     Comparison,
     Constant,
-    Facts,
+    FactBlock,
     FunctionDeclaration,
     FunctionTerm,
     InputDeclaration,
@@ -44,7 +44,7 @@ from corollary.program import (
     Wildcard,
     canonical,
     find_aggregate,
-    find_function,
+    find_builtin,
     subterms,
 )
 from corollary.program.arithmetic import ARITHMETIC_OPERATORS, COMPARISON_OPERATORS, is_number
@@ -96,7 +96,7 @@ variables = st.builds(
 
 
 def _is_symbol(name: str) -> bool:
-    return find_function(name) is None and find_aggregate(name) is None
+    return find_builtin(name) is None and find_aggregate(name) is None
 
 
 def _nested_values(inner: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
@@ -176,10 +176,10 @@ def _clauses(draw: st.DrawFn) -> Clause:
 
 
 @st.composite
-def _facts(draw: st.DrawFn) -> Facts:
+def _facts(draw: st.DrawFn) -> FactBlock:
     arity = draw(st.integers(0, 3))
     row = st.tuples(*[ground_values] * arity)
-    return Facts(draw(names), arity, draw(st.lists(row, min_size=1, max_size=3)))
+    return FactBlock(draw(names), arity, draw(st.lists(row, min_size=1, max_size=3)))
 
 
 # -- directives and programs --------------------------------------------------------------------------------------------

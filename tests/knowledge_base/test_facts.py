@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from corollary import Iri, KnowledgeBase, Literal, ProgramError
-from corollary.program import identity
+from corollary.program import Structure, identity
 from corollary.program.values import XSD
 
 PATHS = "path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z)."
@@ -228,3 +228,16 @@ def test_json_files_of_a_directory_are_facts_only_for_predicates_that_are_known(
     kb = KnowledgeBase("path(X, Y) :- edge(X, Y).")
     assert kb.load_facts(tmp_path) == 1
     assert len(kb.rejects) == 0
+
+
+def test_a_term_that_is_nested_too_deeply_is_no_constant() -> None:
+    """Also where it is given again, and facts that are given afterwards are as they are."""
+    term: Any = "z"
+    for _ in range(5000):
+        term = Structure("s", (term,))
+    kb = KnowledgeBase()
+    for _ in range(2):
+        with pytest.raises(ProgramError, match=r"E401.*nested too deeply"):
+            kb.insert("p", [(term,)])
+    kb.insert("p", [(Structure("s", ("z",)),)])
+    assert list(kb.facts("p")) == [(Structure("s", ("z",)),)]

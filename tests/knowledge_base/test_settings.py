@@ -167,3 +167,12 @@ def test_the_rules_of_an_index_are_there(name: str, hint: str) -> None:
     (found,) = caught.value.diagnostics
     assert (found.code, found.hint) == ("E413", hint)
     assert found.message == f"the setting index.{name} is for a rule that is not there"
+
+
+@pytest.mark.parametrize("index", ["yield", {"r": "yield"}])
+def test_spark_refuses_an_index_that_only_the_embedded_engine_has(index: str | dict[str, str]) -> None:
+    with pytest.raises(ProgramError) as caught:
+        KnowledgeBase("r: p(X) :- q(X), s(X).", engine="spark", index=index)
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.hint) == ("E413", 'engine="embedded" has it')
+    assert found.message == "the setting index asks for the Yield index, which the Spark engine does not have"

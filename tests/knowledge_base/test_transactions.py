@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -72,6 +75,30 @@ def test_rules_come_and_go_with_facts(kb: KnowledgeBase) -> None:
 def test_rules_can_be_named_by_their_text(kb: KnowledgeBase) -> None:
     kb.remove_rules("path(A, C) :- path(A, B), edge(B, C).")
     assert sorted(kb.facts("path")) == [(1, 2), (2, 3)]
+
+
+def test_a_text_means_all_rules_that_are_the_same() -> None:
+    kb = KnowledgeBase("a: p(X) :- q(X). b: p(Y) :- q(Y). c: p(X) :- r(X). q(1). r(2).")
+    kb.remove_rules("p(Z) :- q(Z).")
+    assert [rule.name for rule in kb.rules()] == ["c"]
+    assert list(kb.facts("p")) == [(2,)]
+
+
+def test_a_text_with_a_name_means_the_rule_of_that_name() -> None:
+    kb = KnowledgeBase("a: p(X) :- q(X). b: p(Y) :- q(Y). q(1).")
+    kb.remove_rules("b: p(Z) :- q(Z).")
+    assert [rule.name for rule in kb.rules()] == ["a"]
+    with pytest.raises(ProgramError, match="E206"):
+        kb.remove_rules("b: p(Z) :- q(Z).")
+
+
+def test_rules_of_several_heads_are_removed_by_their_text() -> None:
+    kb = KnowledgeBase("a: p(X), s(X) :- q(X). b: s(Y) :- q(Y). q(1).")
+    kb.remove_rules("p(Z), s(Z) :- q(Z).")
+    assert kb.rules() == []
+    kb = KnowledgeBase("a: p(X), s(X) :- q(X). b: s(Y) :- q(Y). q(1).")
+    kb.remove_rules("a: p(Z), s(Z) :- q(Z).")
+    assert [rule.name for rule in kb.rules()] == ["b"]
 
 
 def test_the_same_text_is_one_rule_whatever_its_variables_are_called(kb: KnowledgeBase) -> None:
@@ -145,13 +172,12 @@ def test_an_interrupt_changes_nothing() -> None:
     kb = KnowledgeBase(PATHS)
     before = state(kb)
 
-    def interrupt(facts: int) -> None:
-        raise KeyboardInterrupt
+    def rows() -> Iterator[tuple[int, int]]:
+        os.kill(os.getpid(), signal.SIGINT)
+        yield (3, 4)
 
-    kb._checker = lambda watch: interrupt  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        kb.apply(Change(insert={"edge": [(3, 4)]}, delete={"edge": [(1, 2)]}))
-    del kb._checker
+        kb.apply(Change(insert={"edge": rows()}, delete={"edge": [(1, 2)]}))
     assert state(kb) == before
     kb.insert("edge", [(3, 1)])
     assert kb.count("path") == 9

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from corollary.analysis import analyse_texts
 from corollary.diagnostics import ProgramError, Source, render_all
 from corollary.language import decode_source, format_source, parse, parse_program, print_program, read_source
-from corollary.reference import evaluate
+from tests.oracle import evaluate
 
 MANY = 10_000
 LARGE = 10_000_000

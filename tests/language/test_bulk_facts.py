@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corollary.language import parse
-from corollary.program import Facts, Program
+from corollary.program import FactBlock, Program
 
 CONSTANTS = st.sampled_from(
     [
@@ -135,7 +135,7 @@ def test_both_ways_give_the_same_program_and_the_same_mistakes(clauses: list[str
 
 def test_a_run_of_facts_is_one_statement_of_plain_rows() -> None:
     (only,) = parse("edge(1, 2). edge(3, 4).\nedge( -5 ,6 ) .").program.statements
-    assert isinstance(only, Facts)
+    assert isinstance(only, FactBlock)
     assert list(only.rows) == [(1, 2), (3, 4), (-5, 6)]
 
 

@@ -8,7 +8,7 @@ from corollary.program import (
     Atom,
     Clause,
     Constant,
-    Facts,
+    FactBlock,
     FunctionDeclaration,
     InputDeclaration,
     OutputDeclaration,
@@ -185,7 +185,7 @@ def test_what_follows_a_mistake_is_read() -> None:
 
 def test_statements_stay_in_the_order_of_the_text() -> None:
     kinds = [type(one) for one in parse_program("?- p(X). p(1). q(X) :- p(X). @output q .").statements]
-    assert kinds == [Query, Facts, Clause, OutputDeclaration]
+    assert kinds == [Query, FactBlock, Clause, OutputDeclaration]
 
 
 def test_an_empty_text_is_a_program_with_a_warning() -> None:

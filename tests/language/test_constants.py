@@ -190,6 +190,11 @@ def test_a_language_tag_makes_another_constant_and_its_case_does_not_matter() ->
         ('_iri("http://a/b")', "<http://a/b>"),
         ("_'http://a/b'", "<http://a/b>"),
         ('_hexbinary("0fb7")', '"0fb7"^^xsd:hexBinary'),
+        ("_date(-44, 3, 15)", '"-0044-03-15"^^xsd:date'),
+        ("_gyear(-44)", '"-0044"^^xsd:gYear'),
+        ("_date(1982, 12, 31, -1, -30)", '"1982-12-31-01:30"^^xsd:date'),
+        ("_date(1982, 12, 31, 0, -30)", '"1982-12-31-00:30"^^xsd:date'),
+        ("_datetime(1982, 1, 1, 23, 0, 0, 250)", '"1982-01-01T23:00:00.25"^^xsd:dateTime'),
     ],
 )
 def test_a_typed_term_of_iris_is_the_constant_that_it_describes(text: str, expected: str) -> None:
@@ -197,7 +202,33 @@ def test_a_typed_term_of_iris_is_the_constant_that_it_describes(text: str, expec
 
 
 @pytest.mark.parametrize(
-    "text", ["_date(2026, 2, 30)", "_date(2026, 1)", "_dat(2026, 1, 1)", "_date(a, b, c)", "_date(X, 1, 1)"]
+    "text",
+    [
+        *("_date(2026, 2, 30)", "_date(2026, 1)", "_dat(2026, 1, 1)", "_date(a, b, c)", "_date(X, 1, 1)"),
+        *("_datetime(1982, 1, 1, 23, 0, 0, -1)", "_datetime(1982, 1, 1, 23, 0, 0, 1000)", "_time(1, 2, -0.5)"),
+        *(
+            "_date(1982, 12, 31, 1, -1)",
+            "_date(1982, 12, 31, -1, 1)",
+            "_date(1982, 12, 31, 1.5, 0)",
+            "_date(1982, -1, 1)",
+        ),
+        *("_time(-1, 0, 0)", "_time(1, -1, 0)", "_duration(1, 0, 0, 0, 0, -1)", "_duration(1, 0, 0, 0, 0, 0, -1)"),
+        *(
+            "_daytimeduration(1, -1, 0, 0)",
+            "_yearmonthduration(1, -1)",
+            "_gday(-1)",
+            "_gmonth(-1)",
+            "_gmonthday(1, -1)",
+        ),
+        *(
+            "_iri('http://e.org/a b')",
+            "_'http://e.org/a b'",
+            '"a{b"^^rif:iri',
+            "_iri('<a>')",
+            "_iri('a\\\\b')",
+            "_iri('a|b')",
+        ),
+    ],
 )
 def test_a_typed_term_with_wrong_arguments_is_an_error(text: str) -> None:
     assert codes(f"h :- p({text}).") == ["E112"]

@@ -3,7 +3,7 @@
 import pytest
 
 from corollary.language import parse_program, print_program
-from corollary.program import Arithmetic, Atom, Comparison, Constant, Facts, Iri, Minus, Negation, Program, Variable
+from corollary.program import Arithmetic, Atom, Comparison, Constant, FactBlock, Iri, Minus, Negation, Program, Variable
 from tests.language.helpers import body, clause, codes, element, same, statement, term, value
 
 
@@ -161,8 +161,8 @@ def test_modulus_is_a_sign_or_a_word(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["(a", "=(a", "(", ",a"])
 def test_the_printer_escapes_what_would_turn_an_iri_into_a_sign_before_its_arguments(name: str) -> None:
-    program = parse_program(print_program(Program((Facts(name, 1, [(Iri(name),)]),))))
-    assert program.statements == (Facts(name, 1, [(Iri(name),)]),)
+    program = parse_program(print_program(Program((FactBlock(name, 1, [(Iri(name),)]),))))
+    assert program.statements == (FactBlock(name, 1, [(Iri(name),)]),)
 
 
 def test_a_parenthesis_in_the_middle_of_an_iri_is_one_of_its_characters() -> None:

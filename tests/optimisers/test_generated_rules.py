@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from corollary import KnowledgeBase
 from corollary.planning.optimisers import NAMES, PASSES, make_only_exact, optimised_rule, optimised_rules
 from corollary.program import Clause, Constant, Program, Rule
-from corollary.reference import Fact, evaluate
+from tests.budgets import examples
 from tests.generator import EVERYTHING, INTEGERS, programs
+from tests.oracle import Fact, evaluate
 
 
 def with_rules(program: Program, rules: Iterable[Rule]) -> Program:
@@ -22,7 +23,7 @@ def visible(facts: dict[str, set[Fact]]) -> dict[str, set[Fact]]:
     return {predicate: rows for predicate, rows in facts.items() if rows}
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(programs(EVERYTHING), st.sampled_from(sorted(PASSES)))
 def test_a_pass_leaves_what_rules_derive(program: Program, name: str) -> None:
     without = set(PASSES) - {name}
@@ -30,7 +31,7 @@ def test_a_pass_leaves_what_rules_derive(program: Program, name: str) -> None:
     assert visible(evaluate(changed)) == visible(evaluate(program))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(programs(INTEGERS.but(arithmetic=False, aggregates=False)))
 def test_equalities_are_joins_where_all_constants_are_exact(program: Program) -> None:
     if make_only_exact(program.rules):
@@ -38,14 +39,14 @@ def test_equalities_are_joins_where_all_constants_are_exact(program: Program) ->
         assert visible(evaluate(changed)) == visible(evaluate(program))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(programs(EVERYTHING))
 def test_rules_without_those_that_others_subsume_derive_the_same(program: Program) -> None:
     changed = with_rules(program, optimised_rules(program.rules))
     assert visible(evaluate(changed)) == visible(evaluate(program))
 
 
-@settings(max_examples=75)
+@settings(max_examples=examples(75))
 @given(programs(EVERYTHING), st.sets(st.sampled_from(NAMES)))
 def test_a_run_without_updates_derives_the_same_with_and_without_passes(program: Program, without: set[str]) -> None:
     kb = KnowledgeBase(program, updates=False, without=without)

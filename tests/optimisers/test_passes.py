@@ -8,7 +8,7 @@ import pytest
 
 from corollary.language import parse_program, print_rule
 from corollary.planning.optimisers import PASSES
-from corollary.planning.optimisers.rule_order import producers_first
+from corollary.planning.optimisers.order import producers_first
 from corollary.planning.optimisers.subsumption import without_subsumed
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -5,7 +5,7 @@ import pytest
 from corollary.analysis import analyse, check_rule_safety, limited_variables
 from corollary.language import parse_program
 from corollary.program import Constant, Variable
-from corollary.reference import answer, evaluate
+from tests.oracle import answer, evaluate
 from tests.papers.texts import LISTING_2, LISTING_4, LISTING_5, LISTING_6
 
 

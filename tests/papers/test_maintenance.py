@@ -6,9 +6,9 @@ import pytest
 
 from corollary import KnowledgeBase
 from corollary.language import parse_program
-from corollary.reference import evaluate
 from corollary.settings import STRATEGIES
 from corollary.transactions import Change
+from tests.oracle import evaluate
 from tests.papers.texts import FIGURE_1, RULE_8, RULE_SET_2
 
 pytestmark = pytest.mark.parametrize("strategy", STRATEGIES)

@@ -6,7 +6,7 @@ from corollary.analysis import RuleGraph, analyse, analyse_texts, delete_rules, 
 from corollary.diagnostics import Source
 from corollary.language import parse, parse_program
 from corollary.program import Assignment, Comparison
-from corollary.reference import evaluate
+from tests.oracle import evaluate
 from tests.papers.texts import FIGURE_1, RULE_8, RULE_SET_1, RULE_SET_2, RULE_SET_3
 
 RULE_SETS = {"1": RULE_SET_1, "2": RULE_SET_2, "3": RULE_SET_3}

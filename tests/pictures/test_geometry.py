@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from corollary.pictures.concentration import concentrated
 from corollary.pictures.contents import RULE_SIZE
-from corollary.pictures.layout import Layout, Link, Size, lay_out
+from corollary.pictures.layout import Curve, Layout, Link, Rectangle, Size, lay_out
 from corollary.pictures.measure import monospaced
 from corollary.pictures.model import picture_of
 from corollary.pictures.svg import Drawing, drawing_of
+from tests.budgets import examples
 from tests.pictures.programs import PROGRAMS, analysed
 
 GRAPHS = ("rules", "hyper-nodes", "both")
@@ -22,11 +23,28 @@ def drawing(name: str, graph: str) -> Drawing:
     return drawing_of(picture, hyper_nodes=graph != "rules")
 
 
+def overlaps(one: Rectangle, other: Rectangle) -> bool:
+    return one.x < other.right and other.x < one.right and one.y < other.bottom and other.y < one.bottom
+
+
+def samples(curve: Curve, per_piece: int = 16) -> list[tuple[float, float]]:
+    """Return points along a curve, from its start to its end."""
+    found = [curve.points[0]]
+    for piece in curve.pieces():
+        for step in range(1, per_piece + 1):
+            t = step / per_piece
+            u = 1 - t
+            weights = (u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t)
+            x, y = (sum(w * point[axis] for w, point in zip(weights, piece, strict=True)) for axis in (0, 1))
+            found.append((x, y))
+    return found
+
+
 def check(layout: Layout) -> None:
     for one, other in combinations(layout.boxes, 2):
-        assert not one.overlaps(other)
+        assert not overlaps(one, other)
     for curve in layout.curves:
-        for point in curve.samples():
+        for point in samples(curve):
             assert not any(box.contains(point) for box in layout.boxes)
             assert -1e-6 <= point[0] <= layout.width + 1e-6
             assert -1e-6 <= point[1] <= layout.height + 1e-6
@@ -61,9 +79,9 @@ def test_the_contents_of_a_box_stay_inside_it(name: str, graph: str) -> None:
                 assert x + monospaced(line, RULE_SIZE) <= row.chip.width
                 assert y <= row.chip.height
         for one, other in combinations((row.chip for row in contents.rows), 2):
-            assert not one.overlaps(other)
+            assert not overlaps(one, other)
         for _, curve in contents.arcs:
-            for point in curve.samples():
+            for point in samples(curve):
                 assert 0 <= point[0] <= width
                 assert 0 <= point[1] <= height
                 assert not any(row.chip.contains(point) for row in contents.rows)
@@ -106,6 +124,6 @@ def graphs(draw: st.DrawFn) -> tuple[list[Size], list[Link], list[int]]:
 
 
 @given(graphs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_graph_is_drawn_without_overlaps(graph: tuple[list[Size], list[Link], list[int]]) -> None:
     check(lay_out(*graph))

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.pictures.layout.layering import Level, Task, levels_of
+from corollary.pictures.layout.layering import LayeringProblem, Level, levels_of
 from corollary.pictures.layout.layers import in_layers
+from corollary.pictures.layout.layout import backward_edges
 from corollary.pictures.layout.ordering import crossings, order_rows
-from corollary.pictures.layout.orientation import backward_edges
 from corollary.pictures.layout.placing import place, settle
 
 
-def task(edges: list[tuple[int, int]], strata: list[int], max_width: float = 1000.0) -> Task:
+def task(edges: list[tuple[int, int]], strata: list[int], max_width: float = 1000.0) -> LayeringProblem:
     vertices = range(len(strata))
     successors = {v: [target for source, target in edges if source == v] for v in vertices}
     predecessors = {v: [source for source, target in edges if target == v] for v in vertices}
-    return Task(vertices, successors, predecessors, strata, [100.0] * len(strata), max_width)
+    return LayeringProblem(vertices, successors, predecessors, strata, [100.0] * len(strata), max_width)
 
 
 def test_only_edges_that_close_a_cycle_are_turned_round() -> None:

@@ -13,6 +13,7 @@ from corollary.analysis import analyse
 from corollary.analysis.meaning import Meaning
 from corollary.language import parse_program
 from corollary.program import EQUALITY
+from tests.budgets import examples
 from tests.semantics import test_equality, test_local_stratification, test_terms, test_unsafe
 from tests.semantics.clingo_text import UnsafeForClingo, row_text, stable_model
 
@@ -60,13 +61,13 @@ TERM_RULES = (
 
 
 @given(st.lists(st.sampled_from(TERM_RULES), min_size=4, max_size=9, unique=True), some(TERM_FACTS))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_function_terms_and_lists(rules: list[str], facts: list[str]) -> None:
     assert_agrees(rules, facts)
 
 
 @given(st.lists(test_local_stratification.rules(), min_size=1, max_size=4), some(test_local_stratification.FACTS))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_locally_stratified_rules(rules: list[str], facts: list[str]) -> None:
     assert_agrees(rules, facts)
 
@@ -75,12 +76,12 @@ STATED = test_unsafe.FACTS[:5]  # of predicates that no rule derives: those feed
 
 
 @given(test_unsafe.RULES, some(STATED))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_unsafe_rules(rules: list[str], facts: list[str]) -> None:
     assert_agrees(rules, facts, unsafe="universe")
 
 
 @given(st.lists(test_equality.RULES, min_size=1, max_size=4, unique=True), some(test_equality.FACTS))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_equality_in_heads(rules: list[str], facts: list[str]) -> None:
     assert_agrees(rules, facts)

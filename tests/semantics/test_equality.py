@@ -11,7 +11,8 @@ from corollary.analysis import analyse
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program, print_program, print_value
 from corollary.program import EQUALITY, Program, Structure
-from corollary.reference.well_founded import well_founded
+from tests.budgets import examples
+from tests.oracle.well_founded import well_founded
 from tests.semantics.following import Facts, State, follow, states
 
 ALIAS = "?X = ?Y :- alias(?X, ?Y)."
@@ -107,14 +108,14 @@ def true_facts(program: Program) -> Facts:
 
 
 @given(st.lists(RULES, min_size=2, max_size=5, unique=True).flatmap(lambda found: states(FACTS, found)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_state_is_what_the_oracle_says(found: list[State]) -> None:
     assume(all(not analyse(parse_program(state.text)).errors for state in found))
     follow(found, true_facts)
 
 
 @given(st.lists(RULES, min_size=2, max_size=4, unique=True), st.lists(st.sampled_from(FACTS), unique=True, min_size=4))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_representatives_give_what_the_rules_give(found: list[str], facts: list[str]) -> None:
     state = State(tuple(facts), {f"r{number}": rule for number, rule in enumerate(found, 1)})
     assume(not analyse(parse_program(state.text)).errors)
@@ -227,7 +228,7 @@ def true_terms(program: Program) -> Facts:
 
 
 @given(st.lists(TERM_RULES, min_size=2, max_size=5, unique=True).flatmap(lambda found: states(TERM_FACTS, found)))
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_every_state_with_terms_is_what_the_oracle_says(found: list[State]) -> None:
     assume(all(not analyse(parse_program(state.text)).errors for state in found))
     follow(found, true_terms)

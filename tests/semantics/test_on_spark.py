@@ -17,11 +17,11 @@ from corollary.diagnostics import ProgramError
 from corollary.engines.spark.context import SparkSettings
 from corollary.language import parse_program
 from corollary.program import Program
-from corollary.reference import evaluate
-from corollary.reference.well_founded import well_founded
 from corollary.transactions import Change
+from tests.engine_suite.many_programs import name_in, together
 from tests.engines.spark.engine_runs import decoded
-from tests.engines.spark.many_programs import name_in, together
+from tests.oracle import evaluate
+from tests.oracle.well_founded import well_founded
 from tests.semantics import test_local_stratification as local_stratification
 from tests.semantics import test_terms as terms
 from tests.semantics import test_well_founded as games

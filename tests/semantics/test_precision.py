@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from corollary import KnowledgeBase, ProgramError
 from corollary.analysis import analyse
 from corollary.analysis.meaning import Meaning
-from corollary.engines.embedded.universe import Kind
-from corollary.engines.embedded.vector_functions import KERNELS
-from corollary.engines.embedded.vectors import Vector, constant_vector
+from corollary.engines.embedded.values.universe import Kind
+from corollary.engines.embedded.values.vector_functions import KERNELS
+from corollary.engines.embedded.values.vectors import Vector, constant_vector
 from corollary.engines.spark.context import SparkSettings
 from corollary.language import parse_program
 from corollary.program import Program
 from corollary.program.builtins import BUILTINS
-from corollary.reference.well_founded import well_founded
 from corollary.settings import ALL_BITS
+from tests.budgets import examples
+from tests.oracle.well_founded import well_founded
 from tests.semantics.following import Facts, State, follow, rows, states
 from tests.services.spark_session import shared_session
 
@@ -180,7 +181,7 @@ def rules(draw: st.DrawFn) -> str:
 
 @given(st.lists(rules(), min_size=1, max_size=3).flatmap(lambda found: states(FACTS, found, 2)), st.integers(1, 53))
 @example([State(("p(1.0e0)", "r(1.0000001e0)"), {"r1": "q(Y) :- p(X), r(Y), X = Y"}), State((), {})], 20)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_state_is_what_the_oracle_says(found: list[State], bits: int) -> None:
     meaning = Meaning(precision=bits)
     assume(all(not analyse(parse_program(state.text)).under(meaning).errors for state in found))
@@ -192,7 +193,7 @@ def test_every_state_is_what_the_oracle_says(found: list[State], bits: int) -> N
 
 
 @given(st.lists(rules(), min_size=1, max_size=3), st.lists(st.sampled_from(FACTS), unique=True), st.integers(1, 52))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_well_founded_facts_are_what_the_oracle_says(found: list[str], stated: list[str], bits: int) -> None:
     text = "\n".join(f"{one}." for one in (*stated, *found, "s(X) :- p(X), r(Y), X < Y, not s(Y)"))
     kb = KnowledgeBase(text, precision=bits, semantics="well-founded")

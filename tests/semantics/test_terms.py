@@ -11,7 +11,8 @@ from corollary.analysis import analyse
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program
 from corollary.program import Constant, Structure
-from corollary.reference import evaluate
+from tests.budgets import examples
+from tests.oracle import evaluate
 from tests.semantics.following import State, follow, rows, states
 
 # -- generated programs ------------------------------------------------------------------------------------------------
@@ -79,19 +80,19 @@ def test_a_value_may_be_of_another_form(on_error: str) -> None:
 
 
 @given(st.lists(RULES, min_size=1, max_size=3).flatmap(lambda found: states(FACTS, found)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_state_is_what_the_oracle_says(found: list[State]) -> None:
     follow(found, evaluate)
 
 
 @given(st.lists(RULES, min_size=1, max_size=3), st.lists(st.sampled_from(FACTS), unique=True, min_size=3))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_without_updates_the_facts_are_the_same(found: list[str], facts: list[str]) -> None:
     follow([State(tuple(facts), {f"r{k}": rule for k, rule in enumerate(found, 1)})], evaluate, updates=False)
 
 
 @given(PATTERNS, PATTERNS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_queries_answer_what_a_rule_would_derive(left: str, right: str) -> None:
     body = f"t(X), u(Y, Z), {left} = {right}"
     text = "\n".join(f"{fact}." for fact in FACTS)
@@ -189,6 +190,22 @@ def test_terms_in_heads_are_constants_like_any_other() -> None:
 def test_a_term_that_grows_for_ever_stops_with_a_message(rule: str) -> None:
     kb = KnowledgeBase(f"n(z). {rule}.")
     with pytest.raises(ProgramError, match="E490"):
+        kb.count("n")
+
+
+@pytest.mark.parametrize(
+    ("first", "next_one", "what"),
+    [
+        ("3", "X * X", "number of more than 100,000 digits"),
+        ("3", "X * X + X", "number of more than 100,000 digits"),
+        ('"ab"', "func:concat(X, X)", "text of more than 50,000,000 characters"),
+        ('"a"', 'func:replace(X, "a", "aaaaaaaaaa")', "text of more than 50,000,000 characters"),
+        ('"ä"', "func:concat(X, X, X, upper(X))", "text of more than 50,000,000 characters"),
+    ],
+)
+def test_a_value_that_grows_for_ever_stops_with_a_message(first: str, next_one: str, what: str) -> None:
+    kb = KnowledgeBase(f"n({first}). n(Y) :- n(X), Y = {next_one}.")
+    with pytest.raises(ProgramError, match=f"(?s)E490.*{what}"):
         kb.count("n")
 
 

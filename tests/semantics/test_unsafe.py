@@ -12,7 +12,8 @@ from corollary.analysis.meaning import Meaning
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program
 from corollary.program import Program, Structure
-from corollary.reference.well_founded import well_founded
+from tests.budgets import examples
+from tests.oracle.well_founded import well_founded
 from tests.semantics.following import Facts, State, follow, states
 
 
@@ -205,13 +206,13 @@ def true_facts(program: Program) -> Facts:
 
 
 @given(RULES.flatmap(lambda found: states(FACTS, found)))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_with_well_founded_semantics_every_program_has_a_meaning(found: list[State]) -> None:
     follow(found, true_facts, semantics="well-founded", unsafe="universe")
 
 
 @given(RULES.flatmap(lambda found: states(FACTS, found)))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_stratified_programs_are_what_the_oracle_says(found: list[State]) -> None:
     assume(all(not under_universe(state).errors for state in found))
     follow(found, true_facts, unsafe="universe")
@@ -244,7 +245,7 @@ LEVELS = st.lists(st.one_of(rules_of_levels(), MAKING), max_size=2).map(lambda f
 
 
 @given(LEVELS.flatmap(lambda found: states(OWN_CONSTANTS, found)), st.sampled_from(("auto", "dred", "dred-counting")))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_stated_facts_of_derived_predicates_have_constants_of_their_own(found: list[State], strategy: str) -> None:
     assume(all(not under_universe(state).errors for state in found))
     follow(found, true_facts, unsafe="universe", strategy=strategy)

@@ -15,7 +15,9 @@ from corollary import Change, KnowledgeBase
 from corollary.diagnostics import ProgramError
 from corollary.language import parse_program
 from corollary.program import Program
-from corollary.reference.well_founded import well_founded
+from corollary.settings import STRATEGIES
+from tests.budgets import examples
+from tests.oracle.well_founded import well_founded
 from tests.semantics.following import Facts, State, assert_facts, change, follow, rows, states
 
 WIN = "win(X) :- move(X, Y), not win(Y)."
@@ -97,13 +99,13 @@ def true_facts(program: Program) -> Facts:
 
 
 @given(RULES.flatmap(lambda found: states(FACTS, found)))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_what_is_true_follows_every_change(found: list[State]) -> None:
     follow(found, true_facts, semantics="well-founded")
 
 
 @given(RULES.flatmap(lambda found: states(FACTS, found, 2)))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_what_is_undefined_follows_every_change(found: list[State]) -> None:
     kb = KnowledgeBase(found[0].text, semantics="well-founded")
     for before, after in [(found[0], found[0]), *pairwise(found)]:
@@ -113,7 +115,7 @@ def test_what_is_undefined_follows_every_change(found: list[State]) -> None:
 
 
 @given(RULES, st.lists(st.sampled_from(FACTS), unique=True), rules(), st.sampled_from(("demand", "auto")))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_query_is_answered_like_a_rule_of_its_own(found: list[str], facts: list[str], asked: str, mode: str) -> None:
     text = "\n".join(f"{one}." for one in [*facts, *found])
     query = asked.partition(" :- ")[2]
@@ -125,7 +127,7 @@ def test_a_query_is_answered_like_a_rule_of_its_own(found: list[str], facts: lis
 
 
 @given(RULES, st.lists(st.sampled_from(FACTS), unique=True))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_every_stable_model_lies_between_what_is_true_and_what_is_possible(found: list[str], facts: list[str]) -> None:
     text = "\n".join(f"{one}." for one in [*facts, *found])
     true, undefined = well_founded(parse_program(text))
@@ -214,6 +216,29 @@ def test_what_is_possible_is_no_predicate_of_the_user(updates: bool) -> None:
     assert sorted(result.inserted) == ["move", "win"]
     assert kb.predicates() == ["move", "win"]
     assert_facts(kb, true_facts(parse_program(f"{WIN} move(1, 1). move(1, 2).")), "")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_store_that_follows_a_game_is_what_verify_expects(tmp_path: Path, strategy: str) -> None:
+    kb = KnowledgeBase.create(tmp_path / "games", WIN, semantics="well-founded", strategy=strategy)
+    changes = [
+        Change(insert={"move": [(1, 2), (2, 3), (4, 4)]}),
+        Change(add_rules=("r9: win(X) :- move(X, Y), lost(Y). r10: lost(X) :- move(_, X), not win(X).",)),
+        Change(delete={"move": [(2, 3)]}),
+        Change(remove_rules=("r9",)),
+    ]
+    for one in changes:
+        kb.apply(one)
+        assert KnowledgeBase.verify(tmp_path / "games") == []
+
+
+def test_a_closure_of_what_is_possible_is_no_predicate_of_the_user() -> None:
+    rules = "q(X, Y) :- s(X, Y). q(X, Y) :- q(X, Z), s(Z, Y). s(X, Y) :- e(X, Y), not s(Y, X)."
+    kb = KnowledgeBase(rules, semantics="well-founded")
+    kb.materialise()
+    assert sorted(kb.apply(Change(insert={"e": [(2, 4)]})).inserted) == ["e", "q", "s"]
+    (result,) = kb.stream([Change(insert={"e": [(4, 5)]})])
+    assert sorted(result.inserted) == ["e", "q", "s"]
 
 
 def test_strategies_agree() -> None:

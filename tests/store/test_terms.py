@@ -10,7 +10,7 @@ import pytest
 
 from corollary import Iri, KnowledgeBase, Literal
 from corollary.engines.spark.terms.ids import CollisionTable
-from corollary.store import durable
+from corollary.store import embedded_exchange
 from corollary.store.terms import StoredTerms
 
 KINDS = [
@@ -54,7 +54,9 @@ def test_every_kind_of_constant_comes_back(tmp_path: Path) -> None:
 
 def test_constants_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = CollisionTable(hash_bits=9)
-    monkeypatch.setattr(durable, "StoredTerms", lambda universe, collisions=narrow: StoredTerms(universe, collisions))
+    monkeypatch.setattr(
+        embedded_exchange, "StoredTerms", lambda universe, collisions=narrow: StoredTerms(universe, collisions)
+    )
     names = [f"name {number}" for number in range(150)]
     kb = KnowledgeBase.create(tmp_path / "kb", "q(X) :- p(X).")
     kb.insert("p", [(name,) for name in names[:100]])

@@ -56,7 +56,8 @@ def die() -> None:
 
 def dying_at(moment: str) -> None:
     """This process kills itself in the batch after the first."""
-    from corollary.store import delta_tables, feed, store
+    from corollary.io.delta import DeltaTables
+    from corollary.store import feed, store
     from corollary.streams import structured
 
     calls: dict[str, int] = {}
@@ -78,7 +79,7 @@ def dying_at(moment: str) -> None:
     elif moment == "before the feed":
         feed.ChangeFeed.follow = counted("follow", feed.ChangeFeed.follow)
     elif moment == "before the tables":
-        delta_tables.DeltaTables.set_mark = counted("mark", delta_tables.DeltaTables.set_mark)
+        DeltaTables.set_origin = counted("mark", DeltaTables.set_origin)
     elif moment == "after":
         structured.SparkStream._apply = counted("apply", structured.SparkStream._apply, after=True)
 

@@ -9,7 +9,7 @@ import pytest
 from corollary import KnowledgeBase
 from corollary.streams.target import STRATEGIES
 from corollary.transactions import Change
-from tests.engines.embedded.scenarios import visible
+from tests.engine_suite.scripts import visible
 
 RULES = """
 r1: path(X, Y) :- edge(X, Y).
@@ -58,7 +58,7 @@ def test_a_stream_that_has_ended_leaves_the_knowledge_base_as_it_was_kept(tmp_pa
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_stream_that_changes_nothing_makes_no_version(tmp_path: Path, strategy: str) -> None:
-    """Following changes in another way is a version of its own, which waits for the first change."""
+    """Following changes in another way waits for the first change, and is part of its version."""
     place = tmp_path / "kb"
     kb = KnowledgeBase.create(place, RULES)
     list(kb.stream(UPDATES[:1], strategy="bf-marking" if strategy == "sets" else "sets"))
@@ -81,8 +81,7 @@ def test_a_stream_that_changes_nothing_makes_no_version(tmp_path: Path, strategy
     expected.delete("edge", [(1, 2)])
     assert visible(KnowledgeBase.open(place)) == visible(expected)
     assert not KnowledgeBase.verify(place)
-    for info in again.history()[version:-1]:  # what was derived anew was there before
-        assert (info.explicit_inserted, info.inserted, info.deleted, info.rules_added) == (0, 0, 0, 0)
+    assert again.version == version + 1
 
 
 def test_a_rejected_update_of_a_stream_with_a_name_is_passed_over_before_any_change(tmp_path: Path) -> None:

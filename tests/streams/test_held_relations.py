@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 from corollary.engines.spark.context import SparkSettings
 from corollary.engines.spark.held_relations import HeldRelation, HeldRelations
 from corollary.engines.spark.relations import Frame
-from corollary.engines.spark.terms.held_terms import HeldTerms
+from corollary.engines.spark.terms.universe import HeldTerms
 
 _LARGE = 2**62 + 1  # no floating-point number has all digits of this one
 _VALUES = st.integers(-3, 3) | st.sampled_from([-(2**63), 2**63 - 1])

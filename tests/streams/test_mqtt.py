@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from corollary import KnowledgeBase, ProgramError
-from corollary.sources.mqtt.journal import Journal
-from corollary.sources.mqtt.receiver import Broker, Receiver
+from corollary.io.mqtt.journal import Journal
+from corollary.io.mqtt.receiver import Broker, Receiver
 from corollary.streams.mqtt import MqttUpdates
 from tests.services.mosquitto import Mosquitto, mosquitto  # noqa: F401
 
@@ -152,7 +152,7 @@ def test_a_line_that_was_written_half_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_files_go_when_their_messages_were_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corollary.sources.mqtt.journal._LARGEST_FILE", 200)
+    monkeypatch.setattr("corollary.io.mqtt.journal._LARGEST_FILE", 200)
     journal = Journal(tmp_path)
     journal.open()
     for number in range(1, 11):

@@ -11,7 +11,7 @@ from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
 from corollary.streams.target import STRATEGIES
 from corollary.transactions import Change
-from tests.engines.embedded.scenarios import visible
+from tests.engine_suite.scripts import visible
 
 RULES = "r1: path(X, Y) :- edge(X, Y). r2: path(X, Z) :- edge(X, Y), path(Y, Z). edge(1, 2)."
 GOOD = {"insert": {"edge": [[2, 3]]}}
@@ -145,7 +145,7 @@ def test_rejected_updates_are_logged(tmp_path: Path) -> None:
 def test_what_no_file_can_hold_is_logged_with_escapes(tmp_path: Path) -> None:
     stream = KnowledgeBase(RULES).stream(['{"insert": {"half \\ud800": [[1]]}}', GOOD], rejects=tmp_path / "rejects")
     assert [result.is_rejected for result in stream] == [True, False]
-    assert "'half \ud800'" in json.loads((tmp_path / "rejects").read_text(encoding="utf-8"))["reason"]
+    assert r"'half \ud800'" in json.loads((tmp_path / "rejects").read_text(encoding="utf-8"))["reason"]
 
 
 def test_a_limit_rejects_an_update_as_a_whole() -> None:

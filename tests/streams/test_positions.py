@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from corollary import KnowledgeBase, ProgramError
+from corollary.streams.mqtt import MqttUpdates
 from corollary.transactions import Change
-from tests.engines.embedded.scenarios import visible
+from tests.engine_suite.scripts import visible
 
 RULES = """
 path(X, Y) :- edge(X, Y).
@@ -172,6 +173,21 @@ def test_a_file_that_is_another_one_now_is_not_read_on(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="has grown"):
         list(kb.stream(file, name="g"))
     assert visible(kb) == visible(expected(1))
+
+
+@pytest.mark.parametrize("kind", ["list", "file", "mqtt"])
+def test_a_name_needs_a_knowledge_base_in_a_directory(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "u.jsonl").write_text("")
+    source = {
+        "list": [],
+        "file": tmp_path / "u.jsonl",
+        "mqtt": MqttUpdates("localhost", "t", journal=tmp_path / "journal"),
+    }[kind]
+    for stream in (KnowledgeBase("p(1).").stream, KnowledgeBase("p(1).").stream_async):
+        with pytest.raises(
+            ProgramError, match=r"E437.*the stream 'gate' has a name, and this knowledge base is not in a"
+        ):
+            stream(source, name="gate")
 
 
 def test_what_has_no_places_gets_no_name(tmp_path: Path) -> None:

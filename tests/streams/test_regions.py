@@ -123,7 +123,7 @@ def test_facts_that_never_end_take_no_more_memory() -> None:
     assert engine_of(kb).visible("path").size < 10_000
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dred", "dred-marking", "bf", "bf-marking", "bf-marking-literal"])
+@pytest.mark.parametrize("strategy", ["auto", "dred", "dred-marking", "bf", "bf-marking"])
 def test_a_fact_that_becomes_explicit_while_it_is_derived(strategy: str) -> None:
     """Nobody sees a change when path(0, 3) is stated, but it carries path(3, 3) when its derivation goes."""
     kb = KnowledgeBase("""

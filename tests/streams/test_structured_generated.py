@@ -11,11 +11,10 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from corollary import KnowledgeBase
 from corollary.engines.spark.context import SparkSettings
 from corollary.language import print_value
-from tests.engines.embedded.scenarios import expected
-from tests.engines.spark.followed_scripts import visible
-from tests.engines.spark.many_programs import name_in, together
-from tests.engines.spark.test_spark_maintenance_generated import generated
-from tests.generator import EVERYTHING, Change, apply_change
+from tests.budgets import gathered
+from tests.engine_suite.many_programs import name_in, together
+from tests.engine_suite.scripts import expected, visible
+from tests.generator import EVERYTHING, Change, apply_change, scenarios
 from tests.services.spark_session import shared_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.slow]
@@ -43,8 +42,8 @@ def rows_of(number: int, change: Change, known: dict[str, int]) -> tuple[list[di
 @pytest.mark.parametrize("most", [50_000, 2])
 def test_the_state_after_every_batch_equals_recomputation(tmp_path: Path, most: int) -> None:
     spark = shared_session()
-    scenarios = generated(EVERYTHING.but(max_changes=3, rule_changes=False), 8)
-    programs = [scenario.program for scenario in scenarios]
+    chosen = gathered(scenarios(EVERYTHING.but(max_changes=3, rule_changes=False)), 8)
+    programs = [scenario.program for scenario in chosen]
     kb = KnowledgeBase(together(programs), engine=spark, spark_settings=SparkSettings(change_rows=most))
     kb.materialise()
     known = {name: arity for name in kb.predicates() if (arity := kb.arity(name)) is not None}
@@ -53,7 +52,7 @@ def test_the_state_after_every_batch_equals_recomputation(tmp_path: Path, most: 
     stream = kb.write_stream(spark.readStream.schema(_SCHEMA).json(str(folder)), order="at", policy="fail")
     for step in range(3):
         rows: list[dict] = []
-        for number, scenario in enumerate(scenarios):
+        for number, scenario in enumerate(chosen):
             if step < len(scenario.changes):
                 found, change = rows_of(number, scenario.changes[step], known)
                 rows += found

@@ -214,3 +214,10 @@ def test_a_producer_may_fill_the_same_object_again() -> None:
     kb = KnowledgeBase(RULES)
     assert not any(result.is_rejected for result in kb.stream(updates()))
     assert sorted(kb.facts("edge")) == [(1, 2), (10, 11), (20, 21), (30, 31)]
+
+
+def test_facts_of_one_name_and_several_numbers_of_arguments_may_stand_in_one_update(tmp_path: Path) -> None:
+    kb = KnowledgeBase("p(1). p(1, 2). q(X) :- p(X), p(X, _).", mixed_arities=True)
+    (tmp_path / "updates.txt").write_text("add(p(3)).\nadd(p(3, 4)).\ndelete(p(1)).\ndelete(p(1, 2)).\n")
+    (result,) = kb.stream(tmp_path / "updates.txt", policy="fail")
+    assert (list(result.inserted["q"]), list(result.deleted["q"])) == ([(3,)], [(1,)])

@@ -2,9 +2,9 @@
 
 from corollary.analysis.analysis import Analysis, analyse, analyse_texts, check_safety, checked
 from corollary.analysis.constraints import constraint_elements, minimal_elements
-from corollary.analysis.evaluable import check_evaluable
 from corollary.analysis.modules import Module, ModuleKind, module_name, modules_of
 from corollary.analysis.predicates import PredicateInfo, predicates_of
+from corollary.analysis.queries import check_evaluable
 from corollary.analysis.rule_change import RuleChange, delete_rules, insert_rules
 from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph
 from corollary.analysis.safety import check_query_safety, check_rule_safety, limited_variables

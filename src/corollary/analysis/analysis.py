@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from corollary.analysis.doubts import check_doubts
-from corollary.analysis.lowering import body_with_universe, lower, with_precision
+from corollary.analysis.lowering import body_with_universe, lower, with_external_facts, with_precision
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.modules import module_name
 from corollary.analysis.predicates import PredicateInfo, check_arities, check_definitions, check_names, predicates_of
-from corollary.analysis.rule_graph import RuleGraph
+from corollary.analysis.rule_graph import RuleGraph, goes_on
 from corollary.analysis.safety import check_query_safety, check_rule_safety
+from corollary.analysis.shapes import ShapedRules
 from corollary.analysis.stratification import check_stratification
+from corollary.analysis.suspicions import check_suspicions
+from corollary.analysis.traps import check_traps
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
-from corollary.language import Parsed, parse, print_rule
-from corollary.program import EQUALITY, Program, Rule, atoms_of
+from corollary.language import Parsed, parse, print_rule, without_garbage_collection
+from corollary.program import EQUALITY, Atom, Program, Rule, atoms_of
 from corollary.program.arities import SizedName, with_arities
 from corollary.program.forms import Form, forms_of_rows, forms_of_rules
 
@@ -35,15 +37,25 @@ class Analysis:
     """Forms of terms that facts have, or once had, whether or not the text mentions them."""
 
     @cached_property
-    def evaluated(self) -> RuleGraph:
-        """The rules that engines run; those of the program unless it needs more than plain rules."""
+    def lowered(self) -> RuleGraph:
+        """The program as plain rules; its own ones unless it needs more than that."""
         return lower(self.graph, self.meaning, self._arities, self.forms)
+
+    @cached_property
+    def evaluated(self) -> RuleGraph:
+        """The rules that engines run: the plain ones, with modules for closures among others."""
+        return with_external_facts(self.lowered) if self.meaning.modules else self.lowered
 
     @cached_property
     def _arities(self) -> dict[str, int]:
         found = {facts.predicate: facts.arity for facts in self.program.facts}
         for rule in self.graph.rules.values():
-            found |= {atom.predicate: atom.arity for atom in (rule.head, *(atom for atom, _ in atoms_of(rule.body)))}
+            found[rule.head.predicate] = len(rule.head.arguments)
+            for element in rule.body:
+                if type(element) is Atom:
+                    found[element.predicate] = len(element.arguments)
+                else:
+                    found |= {atom.predicate: atom.arity for atom, _ in atoms_of((element,))}
         return {**self.known, **found}
 
     @cached_property
@@ -51,8 +63,8 @@ class Analysis:
         """Forms of terms that facts may have, as far as it matters: where constants may turn out to be equal."""
         if not self.has_equality:
             return self.known_forms
-        stated = (forms_of_rows(facts.rows) for facts in self.program.facts)
-        return self.known_forms.union(forms_of_rules(self.graph.rules.values()), *stated)
+        explicit = (forms_of_rows(facts.rows) for facts in self.program.facts)
+        return self.known_forms.union(forms_of_rules(self.graph.rules.values()), *explicit)
 
     @property
     def has_equality(self) -> bool:
@@ -60,7 +72,8 @@ class Analysis:
         return EQUALITY in self._arities
 
     def knowing(self, arities: Mapping[str, int], forms: Callable[[], Set[Form]] = frozenset) -> Analysis:
-        """The same program with facts of these predicates, with terms of these forms; the same object where nothing differs.
+        """Return the analysis with facts of these predicates, with terms of these forms; the same object where nothing
+        differs.
 
         The forms are asked for where constants may turn out to be equal.
         """
@@ -78,20 +91,31 @@ class Analysis:
 
     @property
     def limited_rules(self) -> tuple[Rule, ...]:
-        """The same with the universe as the range of each variable that nothing limits, where that is what it means."""
+        """The rules, with the universe as the range of each variable that nothing limits, where the semantics says so."""
         if not self.meaning.has_universe:
             return self.rules
         return tuple(replace(rule, body=body_with_universe(rule)) for rule in self.rules)
 
     @cached_property
     def is_lowered(self) -> bool:
-        """Whether the rules that engines run are others than `rules`."""
-        return self.evaluated is not self.graph and tuple(self.evaluated.rules.values()) != self.rules
+        """Whether the plain rules are others than `rules`."""
+        return self.lowered is not self.graph and tuple(self.lowered.rules.values()) != self.rules
+
+    def with_diagnostics(self, diagnostics: tuple[Diagnostic, ...]) -> Analysis:
+        """Return the analysis with other diagnostics; everything else that is known about the program is kept."""
+        return self._with_what_is_known(replace(self, diagnostics=diagnostics), "evaluated")
+
+    def _with_what_is_known(self, other: Analysis, *more: str) -> Analysis:
+        kept = ("lowered", "_arities", "forms", "rules", "predicates", "is_lowered", *more)
+        other.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+        return other
 
     def under(self, meaning: Meaning) -> Analysis:
-        """The same program where it is to mean something else: other things may be wrong with it then."""
+        """Return the analysis of the program under another semantics, which may make other errors of it."""
         if meaning == self.meaning:
             return self
+        if meaning == replace(self.meaning, modules=meaning.modules):
+            return self._with_what_is_known(replace(self, meaning=meaning))
         if meaning.mixed_arities and not self.meaning.mixed_arities:
             return self._with_arities(meaning)
         kept = [
@@ -124,7 +148,11 @@ class Analysis:
 
     @cached_property
     def predicates(self) -> dict[str, PredicateInfo]:
-        found = predicates_of(self.program)
+        return self.predicates_of(self.program)
+
+    def predicates_of(self, program: Program) -> dict[str, PredicateInfo]:
+        """The predicates of a part of the program."""
+        found = predicates_of(program)
         if not self.meaning.mixed_arities:
             return found
         # A directive may name several predicates at once; it adds none of its own.
@@ -158,36 +186,49 @@ class Analysis:
         }
 
 
-def analyse(program: Program) -> Analysis:
-    """The analysis of a program that parsed without errors."""
-    graph = RuleGraph.of(program.rules)
+def analyse(program: Program, tick: Callable[[], None] = goes_on) -> Analysis:
+    """The analysis of a program that parsed without errors; `tick` is called now and then, and may stop it by raising."""
+    with without_garbage_collection():
+        return _analysed(program, tick)
+
+
+def _analysed(program: Program, tick: Callable[[], None]) -> Analysis:
+    graph = RuleGraph.of(program.rules, tick=tick)
+    tick()
+    known = Analysis(program, graph, ())
+    shaped = ShapedRules(program.rules)
+    unsafe = list(shaped.check(check_rule_safety))
     found = [
         *check_arities(program),
         *check_names(program),
-        *(
-            one
-            for rule in program.rules
-            for one in check_rule_safety(rule)
-            if one.kind is not catalogue.UNSAFE_VARIABLE
-        ),
+        *(one for one in unsafe if one.kind is not catalogue.UNSAFE_VARIABLE),
         *(one for one in _query_mistakes(program) if one.kind is not catalogue.UNSAFE_VARIABLE),
-        *_about(program, graph, Meaning()),
-        *check_doubts(program),
-        *check_definitions(program),
+        *_about(program, graph, Meaning(), unsafe, known),
+        *check_suspicions(program, shaped),
+        *check_traps(program, shaped),
+        *check_definitions(program, known.predicates),
     ]
-    return Analysis(program, graph, _in_order(found))
+    return known.with_diagnostics(_in_order(found))
 
 
-def _about(program: Program, graph: RuleGraph, meaning: Meaning) -> list[Diagnostic]:
-    """What is wrong with a program under a meaning: variables that nothing limits, and negation through recursion."""
+def _about(
+    program: Program,
+    graph: RuleGraph,
+    meaning: Meaning,
+    unsafe: list[Diagnostic] | None = None,
+    known: Analysis | None = None,
+) -> list[Diagnostic]:
+    """Return the errors of a program under a semantics: variables that nothing limits, and negation through recursion."""
     found: list[Diagnostic] = []
-    mistakes = [one for rule in program.rules for one in check_safety(rule, meaning)]
-    mistakes += [] if meaning.has_universe else _query_mistakes(program)
+    mistakes = unsafe or []
+    if unsafe is None:
+        mistakes = [one for rule in program.rules for one in check_safety(rule, meaning)]
+    mistakes = [*mistakes, *([] if meaning.has_universe else _query_mistakes(program))]
     found += [one for one in mistakes if one.kind is catalogue.UNSAFE_VARIABLE]
     if meaning.is_well_founded:
         return found
     # Rules that are unsafe can be looked at as they stand only.
-    rules = graph if found else Analysis(program, graph, (), meaning).evaluated
+    rules = graph if found else (known or Analysis(program, graph, (), meaning)).lowered
     return [*found, *check_stratification(rules, local=meaning.is_local)]
 
 
@@ -200,17 +241,21 @@ def _query_mistakes(program: Program) -> list[Diagnostic]:
     return [one for query in program.queries for one in check_query_safety(query)]
 
 
-def analyse_texts(*sources: Source) -> Analysis:
-    """Reads and analyses texts as one program; mistakes of the text and of what it says come together."""
+def analyse_texts(*sources: Source, tick: Callable[[], None] = goes_on) -> Analysis:
+    """Reads and analyses texts as one program; mistakes of the text and of what it says come together.
+
+    `tick` is called now and then, and may stop it by raising.
+    """
     parsed = [parse(source) for source in sources]
+    tick()
     program = Program.of(statement for part in parsed for statement in part.program.statements)
-    analysis = analyse(program)
+    analysis = analyse(program, tick)
     about_text = [diagnostic for part in parsed for diagnostic in part.diagnostics]
     about_program = analysis.diagnostics
     if any(part.errors for part in parsed):
         # What was not readable may have defined the predicates that seem to be missing.
         about_program = tuple(diagnostic for diagnostic in about_program if diagnostic.is_error)
-    return Analysis(program, analysis.graph, _in_order([*about_text, *about_program], sources))
+    return analysis.with_diagnostics(_in_order([*about_text, *about_program], sources))
 
 
 def checked(program: Program | Parsed) -> Analysis:
@@ -226,7 +271,7 @@ def checked(program: Program | Parsed) -> Analysis:
 
 
 def _in_order(diagnostics: list[Diagnostic], sources: Sequence[Source] = ()) -> tuple[Diagnostic, ...]:
-    """By place in the texts, as far as they are known; what is an error needs no doubt at the same place."""
+    """By place in the texts, as far as they are known; an error needs no warning at the same place."""
     order = {source: position for position, source in enumerate(sources)}
     wrong = {(d.span.source, d.span.start) for d in diagnostics if d.span and d.is_error}
     kept = [d for d in diagnostics if d.is_error or d.span is None or (d.span.source, d.span.start) not in wrong]

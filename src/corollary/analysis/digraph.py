@@ -1,13 +1,13 @@
 """Directed graphs with a set of kinds on every edge: what rule graphs need, and no more.
 
-Rules come by the hundred: a library of graph algorithms takes longer to import than these graphs take to build.
+Mostly rules come by the hundred: a library of graph algorithms takes longer to import than such graphs take to build.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Generic, TypeVar
 
 N = TypeVar("N")
@@ -20,31 +20,57 @@ class Digraph(Generic[N, K]):
     def __init__(self, nodes: Iterable[N] = ()) -> None:
         self._out: dict[N, dict[N, frozenset[K]]] = {}
         self._into: dict[N, dict[N, frozenset[K]]] = {}
+        self._own: set[N] | None = None  # nodes whose edges no copy shares; None where that is true of all
         self.add(nodes)
 
     def add(self, nodes: Iterable[N]) -> None:
         for node in nodes:
-            self._out.setdefault(node, {})
-            self._into.setdefault(node, {})
+            if node not in self._out:
+                self._out[node], self._into[node] = {}, {}
+                if self._own is not None:
+                    self._own.add(node)
+
+    def _change(self, node: N) -> None:
+        """The edges of a node are about to change."""
+        if self._own is not None and node not in self._own:
+            self._own.add(node)
+            self._out[node], self._into[node] = dict(self._out[node]), dict(self._into[node])
 
     def connect(self, source: N, target: N, kinds: Iterable[K] = ()) -> None:
         """Adds an edge, or more kinds to one that is there."""
-        self.add((source, target))
-        together = self._out[source].get(target, frozenset()) | frozenset(kinds)
-        self._out[source][target] = self._into[target][source] = together
+        if source not in self._out or target not in self._out:
+            self.add((source, target))
+        self._change(source)
+        self._change(target)
+        edges = self._out[source]
+        known, new = edges.get(target), kinds if isinstance(kinds, frozenset) else frozenset(kinds)
+        edges[target] = self._into[target][source] = new if known is None else known | new
+
+    def connect_one(self, source: N, target: N, kind: K) -> None:
+        """Adds an edge of one kind, or the kind to one that is there; quick where it is there already."""
+        known = self._out[source].get(target) if source in self._out else None
+        if known is None or kind not in known:
+            self.connect(source, target, (kind,))
 
     def remove(self, nodes: Iterable[N]) -> None:
         """Removes nodes with all their edges."""
         for node in list(nodes):
-            for target in self._out.pop(node):
-                self._into[target].pop(node, None)
-            for source in self._into.pop(node):
-                self._out.get(source, {}).pop(node, None)
+            self._change(node)
+            out, into = self._out.pop(node), self._into.pop(node)
+            for target in out:
+                if target != node:
+                    self._change(target)
+                    self._into[target].pop(node, None)
+            for source in into:
+                if source != node:
+                    self._change(source)
+                    self._out[source].pop(node, None)
 
     def copy(self) -> Digraph[N, K]:
+        """Return a graph of its own; the edges of a node are copied when one of the two graphs changes them."""
         made: Digraph[N, K] = Digraph()
-        made._out = {node: dict(edges) for node, edges in self._out.items()}
-        made._into = {node: dict(edges) for node, edges in self._into.items()}
+        made._out, made._into = dict(self._out), dict(self._into)
+        self._own, made._own = set(), set()
         return made
 
     def inside(self, nodes: Iterable[N]) -> Digraph[N, K]:
@@ -80,8 +106,14 @@ class Digraph(Generic[N, K]):
     def edges_into(self, nodes: Iterable[N]) -> list[tuple[N, N, frozenset[K]]]:
         return [(source, node, kinds) for node in nodes for source, kinds in self._into[node].items()]
 
+    def edges_from(self, node: N) -> Iterable[tuple[N, frozenset[K]]]:
+        return self._out[node].items()
+
+    def edges_to(self, node: N) -> Iterable[tuple[N, frozenset[K]]]:
+        return self._into[node].items()
+
     def reached_from(self, start: Iterable[N]) -> set[N]:
-        """These nodes and everything behind them."""
+        """These nodes and everything that they reach."""
         reached = set(start)
         waiting = list(reached)
         while waiting:
@@ -89,6 +121,17 @@ class Digraph(Generic[N, K]):
                 if target not in reached:
                     reached.add(target)
                     waiting.append(target)
+        return reached
+
+    def reaching(self, goal: Iterable[N], within: Container[N]) -> set[N]:
+        """These nodes and, within a set of nodes, everything before them."""
+        reached = set(goal)
+        waiting = list(reached)
+        while waiting:
+            for source in self._into[waiting.pop()]:
+                if source in within and source not in reached:
+                    reached.add(source)
+                    waiting.append(source)
         return reached
 
     def shortest_path(self, source: N, target: N) -> list[N]:

@@ -1,10 +1,10 @@
-"""What a user has chosen that programs mean."""
+"""The semantics that a user has chosen for programs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corollary.settings import ALL_BITS, Settings
+from corollary.settings import ALL_BITS, WITH_MODULES, Settings
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,8 @@ class Meaning:
 
     With `mixed_arities` one name with several numbers of arguments is several predicates. `precision` is how many bits of
     doubles comparisons regard, `stratification` whether constants may separate a negation from what it depends on.
+
+    `modules` tells whether closures among other rules run as modules of their own. That changes no fact.
     """
 
     semantics: str = "stratified"
@@ -20,12 +22,14 @@ class Meaning:
     mixed_arities: bool = False
     precision: int = ALL_BITS
     stratification: str = "local"
+    modules: bool = True
 
     @classmethod
     def of(cls, settings: Settings) -> Meaning:
         return cls(
-            settings.semantics, settings.unsafe, settings.mixed_arities, settings.precision, settings.stratification
-        )
+            settings.semantics, settings.unsafe, settings.mixed_arities, settings.precision, settings.stratification,
+            settings.strategy in WITH_MODULES and "closures" not in settings.without,
+        )  # fmt: skip
 
     @property
     def is_well_founded(self) -> bool:

@@ -1,13 +1,13 @@
-"""The predicates of a program: how many arguments they take, what defines them, and doubts about their use."""
+"""The predicates of a program: how many arguments they take, what defines them, and warnings about their use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from corollary.diagnostics import Diagnostic, Span, catalogue, did_you_mean
+from corollary.diagnostics import MOST_SHOWN, Diagnostic, KnownNames, Span, catalogue
 from corollary.language.build import FORMS
-from corollary.program import Atom, Facts, FunctionDeclaration, Program, atoms_of
+from corollary.program import Atom, FactBlock, FunctionDeclaration, Program, atoms_of
 from corollary.program.builtins import find_builtin, find_condition, meant_condition, similar_names
 from corollary.program.builtins.declaration import shortened
 
@@ -31,11 +31,8 @@ class PredicateInfo:
         ]
 
 
-@dataclass(frozen=True)
-class _Use:
-    predicate: str
-    arity: int
-    span: Span | None
+_Use = tuple[str, int, Span | None]
+"""A predicate with a number of arguments, and where."""
 
 
 def predicates_of(program: Program) -> dict[str, PredicateInfo]:
@@ -44,8 +41,8 @@ def predicates_of(program: Program) -> dict[str, PredicateInfo]:
     with_rules = {rule.head.predicate for rule in program.rules}
     with_input = dict.fromkeys(declaration.predicate for declaration in program.inputs)
     arities: dict[str, int | None] = {}
-    for use in _uses(program):
-        arities.setdefault(use.predicate, use.arity)
+    for predicate, arity, _ in _uses(program):
+        arities.setdefault(predicate, arity)
     for name in [*with_input, *(declaration.predicate for declaration in program.outputs)]:
         arities.setdefault(name, None)
     return {
@@ -59,25 +56,26 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
     first: dict[str, _Use] = {}
     reported: set[tuple[str, int]] = set()
     for use in _uses(program):
-        known = first.setdefault(use.predicate, use)
-        if use.arity != known.arity and (use.predicate, use.arity) not in reported:
-            reported.add((use.predicate, use.arity))
-            shown = _shown(use.predicate, program)
-            message = f"'{shown}' has {_arguments(use.arity)} here, but {_arguments(known.arity)} elsewhere"
-            place = f"{_arguments(known.arity)} at {known.span!r}" if known.span else None
+        predicate, arity, span = use
+        _, known, first_span = first.setdefault(predicate, use)
+        if arity != known and (predicate, arity) not in reported:
+            reported.add((predicate, arity))
+            shown = _shown(predicate, program)
+            message = f"'{shown}' has {_arguments(arity)} here, but {_arguments(known)} elsewhere"
+            place = f"{_arguments(known)} at {first_span!r}" if first_span else None
             hint = "a predicate has one number of arguments: give the two different names"
-            yield Diagnostic(catalogue.ARITY_MISMATCH, message, use.span, hint, (place,) if place else ())
+            yield Diagnostic(catalogue.ARITY_MISMATCH, message, span, hint, (place,) if place else ())
 
 
 def check_names(program: Program) -> Iterator[Diagnostic]:
     """One error per built-in that the program gives facts or rules."""
     reported: set[str] = set()
-    for use in _definitions(program):
-        if use.predicate not in reported and (found := find_condition(use.predicate)) is not None:
-            reported.add(use.predicate)
-            message = f"'{shortened(use.predicate)}' is a built-in: it cannot have facts or rules"
+    for predicate, _, span in _definitions(program):
+        if predicate not in reported and (found := find_condition(predicate)) is not None:
+            reported.add(predicate)
+            message = f"'{shortened(predicate)}' is a built-in: it cannot have facts or rules"
             hint = f"{found.signature}: {found.summary}; take another name for the predicate"
-            yield Diagnostic(catalogue.DEFINED_BUILTIN, message, use.span, hint)
+            yield Diagnostic(catalogue.DEFINED_BUILTIN, message, span, hint)
 
 
 def check_functions(program: Program) -> Iterator[Diagnostic]:
@@ -91,21 +89,27 @@ def check_functions(program: Program) -> Iterator[Diagnostic]:
             yield Diagnostic(catalogue.MISSING_FUNCTION, message, declaration.span, hint)
 
 
-def check_definitions(program: Program) -> Iterator[Diagnostic]:
+def check_definitions(program: Program, known: Mapping[str, PredicateInfo]) -> Iterator[Diagnostic]:
     """Warns of predicates that bodies or queries use and that nothing defines, at their first use."""
-    known = predicates_of(program)
-    defined = [name for name, info in known.items() if info.defined_by != "nothing"]
+    defined = {name for name, info in known.items() if info.has_facts or info.has_input or info.has_rules}
+    if len(defined) == len(known):
+        return
     in_rules = {atom.predicate for rule in program.rules for atom, _ in atoms_of(rule.body)}
     warned: set[str] = set()
+    names: KnownNames | None = None  # as the program may write them; made when the first hint is looked for
     for atom in [*_body_atoms(program), *_query_atoms(program)]:
         name = atom.predicate
-        if name in warned or known[name].defined_by != "nothing":
+        if name in defined or name in warned:
             continue
         warned.add(name)
         form = FORMS.get(name.lower())
         shown = _shown(name, program)
-        known_names = [*(_shown(one, program) for one in defined), *similar_names(name)]
-        hint = f"is this meant: {form}?" if form else did_you_mean(shown, known_names)
+        hint = f"is this meant: {form}?" if form else None
+        if (
+            hint is None and len(warned) <= MOST_SHOWN
+        ):  # looking for similar names takes long, and nobody reads more of them
+            names = names or KnownNames(_shown(one, program) for one in defined)
+            hint = names.hint(shown, similar_names(name))
         if hint is None and (builtin := meant_condition(name)) is not None:
             hint = f"the built-in is written {builtin.shown}(…) in a body"
         elif hint is None and find_builtin(name) is not None:
@@ -134,17 +138,18 @@ def _uses(program: Program) -> Iterator[_Use]:
     """Every use of a predicate, in the order of the text as far as statements go."""
     yield from _definitions(program)
     for atom in [*_body_atoms(program), *_query_atoms(program)]:
-        yield _Use(atom.predicate, atom.arity, atom.span)
+        yield atom.predicate, len(atom.arguments), atom.span
 
 
 def _definitions(program: Program) -> Iterator[_Use]:
     for facts in program.facts:
-        yield _Use(facts.predicate, facts.arity, _first_fact(facts))
+        yield facts.predicate, facts.arity, _first_fact(facts)
     for rule in program.rules:
-        yield _Use(rule.head.predicate, rule.head.arity, rule.head.span)
+        head = rule.head
+        yield head.predicate, len(head.arguments), head.span
 
 
-def _first_fact(facts: Facts) -> Span | None:
+def _first_fact(facts: FactBlock) -> Span | None:
     """The first line of a run of facts: the whole run would be too long a caret."""
     if facts.span is None:
         return None

@@ -1,4 +1,4 @@
-"""What inserted and deleted rules do to the hyper-nodes (paper 000, Algorithms 2 to 4).
+"""Changes of the hyper-nodes by inserted and deleted rules (paper 000, Algorithms 2 to 4).
 
 Only the hyper-nodes that a change touches are looked at again. Two readings of the paper are settled here: an inserted rule
 brings its edges to old rules, from old rules and among the new ones; a deleted rule impacts what is left of its own hyper-node,
@@ -7,11 +7,12 @@ while the consumers of what it derived get changed data, which puts them into th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from corollary.analysis.digraph import Digraph
-from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, connect, link
+from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, connect, goes_on, link
 from corollary.analysis.safety import check_rule_safety
 from corollary.analysis.stratification import check_stratification
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
@@ -36,8 +37,13 @@ class RuleChange:
     plan: tuple[HyperNode, ...] = ()
 
 
-def insert_rules(graph: RuleGraph, rules: Iterable[Rule], *, check: bool = True) -> RuleChange:
-    """The change by which these rules join; raises `ProgramError` when it would break safety or stratification."""
+def insert_rules(
+    graph: RuleGraph, rules: Iterable[Rule], *, check: bool = True, tick: Callable[[], None] = goes_on
+) -> RuleChange:
+    """The change by which these rules join; raises `ProgramError` when it would break safety or stratification.
+
+    `tick` is called now and then, and may stop it by raising.
+    """
     added = list(rules)
     _refuse_taken_names(graph, added)
     new = {rule.name: rule for rule in added}
@@ -46,11 +52,15 @@ def insert_rules(graph: RuleGraph, rules: Iterable[Rule], *, check: bool = True)
     rule_edges = graph.rule_edges.copy()
     rule_edges.add(new)
     old_rules, new_rules = list(graph.rules.values()), list(new.values())
-    connect(rule_edges, old_rules, new_rules)
-    connect(rule_edges, new_rules, old_rules)
-    connect(rule_edges, new_rules, new_rules)
+    connect(rule_edges, old_rules, new_rules, tick=tick)
+    connect(rule_edges, new_rules, old_rules, tick=tick)
+    connect(rule_edges, new_rules, new_rules, tick=tick)
     changed = RuleGraph({**graph.rules, **new}, rule_edges, graph.hyper_edges.copy())
-    parts = _merge(changed, [HyperNode((name,)) for name in new])
+    alone = [HyperNode((name,)) for name in new]
+    parts = _merge(changed, alone)
+    if parts.keys() == set(alone) and not any(map(_is_used, repeat(changed), alone)):
+        # Those that come last by their names, and that nothing waits for, are the last in order.
+        changed.keep_order((*graph.hyper_nodes, *alone))
     if check and (mistakes := list(check_stratification(changed))):
         raise ProgramError(mistakes)
     old_parts = {node: tuple(part for part in origin if part.rules[0] not in new) for node, origin in parts.items()}
@@ -83,6 +93,9 @@ def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
         split[node] = tuple(changed.hyper_node_of_names(piece) for piece in pieces)
         hyper_edges.add(split[node])
     pieces_left = [piece for pieces in split.values() for piece in pieces]
+    if not split and not any(map(_is_used, repeat(graph), dropped)):
+        without = set(dropped)
+        changed.keep_order(tuple(node for node in graph.hyper_nodes if node not in without))
     link(hyper_edges, rule_edges, pieces_left)
     # An edge between two untouched hyper-nodes may have lost its reason only through a deleted rule, and those are gone.
     fed = {changed.node_of[name] for name in consumers}
@@ -95,6 +108,10 @@ def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
     )
 
 
+def _is_used(graph: RuleGraph, node: HyperNode) -> bool:
+    return next(graph.hyper_edges.successors(node), None) is not None
+
+
 def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[HyperNode, ...]]:
     """Adds one hyper-node per new rule and merges those on a cycle; maps each changed hyper-node to what went into it."""
     edges = graph.hyper_edges
@@ -102,7 +119,11 @@ def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[Hy
     link(edges, graph.rule_edges, added)
     touched = set(added)
     changed: dict[HyperNode, tuple[HyperNode, ...]] = {}
-    for component in edges.components():
+    # Only what the new ones reach, and what reaches them, can be on a cycle with them.
+    behind = edges.reached_from(touched)
+    before = edges.reaching(touched, within=behind)
+    around = edges.inside([node for node in edges.nodes if node in before] if len(before) > len(touched) else added)
+    for component in around.components():
         if not component & touched:
             continue
         node = graph.hyper_node_of_names(name for part in component for name in part.rules)

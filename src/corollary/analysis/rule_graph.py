@@ -6,14 +6,21 @@ A `RuleGraph` is a value: changing rules gives a new one, and what did not chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
 from corollary.analysis.digraph import Digraph
-from corollary.analysis.unification import may_unify, refined, restrictions
-from corollary.program import Atom, Rule, atoms_of
+from corollary.analysis.unification import Restricted, may_unify, refined_atoms, refined_head
+from corollary.program import Atom, Constant, Literal, Rule, Term, atoms_of, identity
+from corollary.program.arithmetic import number_of
+
+_FEW_HEADS = 8  # are all tried
+
+
+def goes_on() -> None:
+    """Stop nothing."""
 
 
 class Dependency(Enum):
@@ -29,11 +36,25 @@ class Dependency(Enum):
         return self is not Dependency.POSITIVE
 
 
-@dataclass(frozen=True, slots=True)
+_DEPENDENCIES = {dependency.value: dependency for dependency in Dependency}
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class HyperNode:
     """Rules that depend on each other, by name, in the order of the program."""
 
     rules: tuple[str, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.rules))  # asked for with every edge
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[HyperNode], tuple[tuple[str, ...]]]:
+        """Another process has other hashes."""
+        return HyperNode, (self.rules,)
 
     def __str__(self) -> str:
         return "{" + ", ".join(self.rules) + "}"
@@ -48,11 +69,14 @@ class RuleGraph:
     hyper_edges: Digraph[HyperNode, Dependency]
 
     @classmethod
-    def of(cls, rules: Iterable[Rule], *, local: bool = True) -> RuleGraph:
-        """The graph of these rules, whose names are distinct; unless it is `local`, constants tell nothing apart."""
+    def of(cls, rules: Iterable[Rule], *, local: bool = True, tick: Callable[[], None] = goes_on) -> RuleGraph:
+        """The graph of these rules, whose names are distinct; unless it is `local`, constants tell nothing apart.
+
+        `tick` is called now and then, and may stop it by raising.
+        """
         by_name = {rule.name: rule for rule in rules}
         rule_edges: Digraph[str, Dependency] = Digraph(by_name)
-        connect(rule_edges, by_name.values(), by_name.values(), local=local)
+        connect(rule_edges, by_name.values(), by_name.values(), local=local, tick=tick)
         hyper_edges: Digraph[HyperNode, Dependency] = Digraph()
         graph = cls(by_name, rule_edges, hyper_edges)
         hyper_edges.add(graph.hyper_node_of_names(component) for component in rule_edges.components())
@@ -71,9 +95,15 @@ class RuleGraph:
         """In topological order; among those that may come next the one whose first rule stands first."""
         return tuple(self.hyper_edges.topological_order(lambda node: self.positions[node.rules[0]]))
 
+    def keep_order(self, nodes: tuple[HyperNode, ...]) -> None:
+        """The hyper-nodes in order are known: a change has left most of them where they were."""
+        self.__dict__["hyper_nodes"] = nodes
+
     def order(self, nodes: Iterable[HyperNode]) -> tuple[HyperNode, ...]:
         """Some of the hyper-nodes in the order in which they have to be evaluated."""
         wanted = set(nodes)
+        if len(wanted) < 2:
+            return tuple(wanted)
         return tuple(node for node in self.hyper_nodes if node in wanted)
 
     @cached_property
@@ -115,20 +145,93 @@ class RuleGraph:
 
 
 def connect(
-    edges: Digraph[str, Dependency], producers: Iterable[Rule], consumers: Iterable[Rule], *, local: bool = True
+    edges: Digraph[str, Dependency],
+    producers: Collection[Rule],
+    consumers: Collection[Rule],
+    *,
+    local: bool = True,
+    tick: Callable[[], None] = goes_on,
 ) -> None:
     """Adds the edges from each producer to each consumer that can use what it derives."""
-    by_head: dict[str, list[tuple[str, Atom]]] = {}
+    derived = {rule.head.predicate for rule in producers}
+    using = [rule for rule in consumers if _uses(rule, derived)]
+    used = {atom.predicate for rule in using for atom, _ in atoms_of(rule.body)}
+    by_head: dict[str, _Heads] = {}
     for rule in producers:
-        head = refined(rule.head, restrictions(rule.body)) if local else rule.head
-        by_head.setdefault(rule.head.predicate, []).append((rule.name, head))
-    for consumer in consumers:
-        known = restrictions(consumer.body) if local else {}
-        for atom, kind in atoms_of(consumer.body, aggregated=consumer.has_head_aggregate):
-            wanted = refined(atom, known)
-            for producer, head in by_head.get(atom.predicate, ()):
-                if not local or may_unify(head, wanted):
-                    edges.connect(producer, consumer.name, [Dependency(kind)])
+        if rule.head.predicate in used:
+            head = refined_head(rule) if local else rule.head
+            by_head.setdefault(head.predicate, _Heads()).add(rule.name, head)
+    for consumer in using:
+        tick()
+        atoms = refined_atoms(consumer) if local else atoms_of(consumer.body, aggregated=consumer.has_head_aggregate)
+        for atom, kind in atoms:
+            heads = by_head.get(atom.predicate)
+            if heads is not None:
+                dependency = _DEPENDENCIES[kind]
+                for producer in heads.used_by(atom) if local else heads.names:
+                    edges.connect_one(producer, consumer.name, dependency)
+
+
+def _uses(rule: Rule, predicates: Set[str]) -> bool:
+    for element in rule.body:
+        if type(element) is Atom:
+            if element.predicate in predicates:
+                return True
+        elif any(atom.predicate in predicates for atom, _ in atoms_of((element,))):
+            return True
+    return False
+
+
+class _Heads:
+    """The heads of one predicate. Constants tell at once most of those that an atom with constants cannot use.
+
+    A variable that a comparison gives its value counts as a constant, which may equal another one.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._heads: list[Atom] = []
+        self._by_value: dict[int, dict[object, list[int]]] = {}
+
+    def add(self, name: str, head: Atom) -> None:
+        self.names.append(name)
+        self._heads.append(head)
+        self._by_value.clear()
+
+    def used_by(self, atom: Atom) -> Iterator[str]:
+        """The names of the rules whose heads may give a fact for the atom, in order."""
+        best: list[int] | None = None
+        for place, argument in enumerate(atom.arguments) if len(self._heads) > _FEW_HEADS else ():
+            value = _value_of(argument)
+            if value is not None:
+                known = self._at(place)
+                same, others = known.get(value, []), known.get(None, [])
+                if best is None or len(same) + len(others) < len(best):
+                    best = sorted([*same, *others])
+        for number in range(len(self._heads)) if best is None else best:
+            if may_unify(self._heads[number], atom):
+                yield self.names[number]
+
+    def _at(self, place: int) -> dict[object, list[int]]:
+        """The numbers of the heads by the value at a place; None where something else stands there."""
+        known = self._by_value.get(place)
+        if known is None:
+            known = self._by_value[place] = {}
+            for number, head in enumerate(self._heads):
+                value = _value_of(head.arguments[place]) if place < head.arity else None
+                known.setdefault(value, []).append(number)
+        return known
+
+
+def _value_of(argument: Term) -> object:
+    """Return a key that an argument shares with all constants that it may be, or may equal; None where that may be any."""
+    constant = argument.value if isinstance(argument, Restricted) else argument
+    if not isinstance(constant, Constant):
+        return None
+    number = number_of(constant.value)
+    if number is not None:
+        return "number", (number if number == number else "none")
+    return ("literal",) if isinstance(constant.value, Literal) else identity(constant.value)
 
 
 def link(
@@ -136,7 +239,14 @@ def link(
 ) -> None:
     """Adds the edges into and out of these hyper-nodes that the rule edges imply."""
     node_of = {name: node for node in hyper_edges.nodes for name in node.rules}
-    for node in list(nodes):
-        for source, target, kinds in [*rule_edges.edges_into(node.rules), *rule_edges.edges_out_of(node.rules)]:
-            if source in node_of and target in node_of and node_of[source] != node_of[target]:
-                hyper_edges.connect(node_of[source], node_of[target], kinds)
+    linked = dict.fromkeys(nodes)
+    for node in linked:
+        for name in node.rules:
+            for target, kinds in rule_edges.edges_from(name):
+                other = node_of.get(target)
+                if other is not None and other is not node and other != node:
+                    hyper_edges.connect(node, other, kinds)
+            for source, kinds in rule_edges.edges_to(name):
+                other = node_of.get(source)
+                if other is not None and other not in linked:  # the others have been seen from there
+                    hyper_edges.connect(other, node, kinds)

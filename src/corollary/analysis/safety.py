@@ -35,12 +35,37 @@ _HINT = "a positive atom, an equality with something limited, or BIND must give 
 
 def check_rule_safety(rule: Rule, body: tuple[BodyElement, ...] | None = None) -> list[Diagnostic]:
     """Every variable that nothing limits, once each, with the rule. `body` may limit more than the rule's own."""
-    note = f"in rule {rule.name}: {print_rule(rule)}" if rule.body else None
     body = rule.body if body is None else body
+    if _is_plainly_safe(rule.head, body):
+        return []
+    note = f"in rule {rule.name}: {print_rule(rule)}" if rule.body else None
     if not body:
         parts = _open_parts(rule.head)
         return _once(_unsafe(part, f"a fact cannot contain {_shown(part)}", _fact_hint(part)) for part in parts)
     return _once(_check(body, rule.head.arguments, "the head"), note)
+
+
+def _is_plainly_safe(head: Atom, body: Sequence[BodyElement]) -> bool:
+    """Whether atoms of variables and constants limit everything; most rules need no closer look."""
+    limited: set[str] = set()
+    others: list[Term] = [*head.arguments]
+    for element in body:
+        match element:
+            case Atom():
+                for argument in element.arguments:
+                    if type(argument) is Variable:
+                        limited.add(argument.name)
+                    elif type(argument) not in (Constant, Wildcard):
+                        return False
+            case Comparison():
+                others += (element.left, element.right)
+            case Negation(element=Atom() as atom):
+                others += atom.arguments
+            case _:
+                return False
+    return bool(limited) and all(
+        type(term) is Constant or (type(term) is Variable and term.name in limited) for term in others
+    )
 
 
 def check_query_safety(query: Query) -> list[Diagnostic]:
@@ -145,7 +170,7 @@ def _are_open(left: Term, right: Term) -> bool:
 
 
 def _closed(left: Term, right: Term) -> Iterator[Term]:
-    """What needs a value for two terms to be matched: all but `_` as a part of a function term or of a list."""
+    """The terms that need a value for two terms to be matched: all but `_` as a part of a function term or of a list."""
     for side in (left, right):
         yield from pattern_variables(side)
         yield from computed_parts(side)

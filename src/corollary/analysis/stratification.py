@@ -57,7 +57,7 @@ def _shortest_strict_cycle(graph: RuleGraph, node: HyperNode) -> list[str]:
         for source, target, kinds in sorted(inside.edges(), key=lambda e: (graph.positions[e[1]], e[0]))
         if any(kind.is_strict for kind in kinds)
     ]
-    # An edge goes from the rule that derives to the rule that uses; the cycle is told from user to deriver.
+    # An edge goes from the rule that derives to the rule that uses; the cycle is listed from user to deriver.
     cycles = [list(reversed(inside.shortest_path(target, source))) for source, target in strict]
     return min(([cycle[-1], *cycle[:-1]] for cycle in cycles), key=len, default=[])
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeAlias
 
 from corollary.program import (
+    Aggregation,
     Arithmetic,
     Assignment,
     Atom,
@@ -18,45 +20,150 @@ from corollary.program import (
     ListTerm,
     Minus,
     Negation,
+    Rule,
     Structure,
     Term,
+    Value,
     Variable,
+    Wildcard,
+    compare,
     equal,
-    find_function,
+    find_builtin,
+    identity,
     rewrite_atom,
+    subterms,
 )
+from corollary.program.builtins import BUILTINS
+from corollary.program.builtins.declaration import ROUND_TO_BITS
 from corollary.program.evaluation import evaluate_term
-from corollary.program.patterns import is_ground, is_pattern, terms_below
+from corollary.program.patterns import is_ground
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_DECIDABLE = ("Comparison", "Numbers", "Booleans", "Guards")
+"""Chapters of built-ins that are evaluated here: others may take long, or are functions of the host program."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantBound:
+    """A comparison of a variable with a constant by order: `X < 2`, or that it does not hold."""
+
+    operator: str
+    constant: Constant
+    negated: bool = False
+
+    def contradicts(self, other: ConstantBound) -> bool:
+        """Whether no constant is within both."""
+        if self.negated:
+            return not other.negated and other._implies_inside(self)
+        if other.negated:
+            return self._implies_inside(other)
+        try:
+            if self.operator[0] == other.operator[0]:
+                compare(self.operator, self.constant.value, other.constant.value)
+                return False
+            upper, lower = (self, other) if self.operator[0] == "<" else (other, self)
+            meets = "<=" if "=" not in upper.operator or "=" not in lower.operator else "<"
+            return compare(meets, upper.constant.value, lower.constant.value)
+        except EvaluationError:  # nothing can be compared with both
+            return True
+
+    def _implies_inside(self, other: ConstantBound) -> bool:
+        """Whether whatever is within this bound fulfils the comparison that the other one negates."""
+        if self.operator[0] != other.operator[0]:
+            return False
+        reaches = other.operator[0] + ("" if "=" in self.operator and "=" not in other.operator else "=")
+        try:
+            return compare(reaches, self.constant.value, other.constant.value)
+        except EvaluationError:
+            return False
+
+    def as_element(self, variable: Variable) -> Comparison | Negation:
+        """The bound as an element of a body."""
+        inside = Comparison(self.operator, variable, self.constant)
+        return Negation(inside) if self.negated else inside
 
 
 @dataclass(frozen=True, slots=True)
 class Restricted(Variable):
-    """A variable that equals a constant, or none of some constants, by value: `X = 2` is true of 2 and of 2.0e0."""
+    """A variable that equals a constant, or none of some constants, by value: `X = 2` is true of 2 and of 2.0e0.
+
+    `bounds` are its comparisons by order with constants; `conditions` whatever else a body says about it alone.
+    """
 
     value: Constant | None = None
     others: tuple[Constant, ...] = ()
+    bounds: tuple[ConstantBound, ...] = ()
+    conditions: tuple[Comparison | Negation, ...] = ()
 
 
 def restrictions(body: Iterable[BodyElement]) -> dict[str, Restricted]:
-    """What the comparisons of a body say about single variables."""
+    """Return by name what the comparisons of a body say about single variables."""
     elements = tuple(body)
     found: dict[str, Restricted] = {}
     for element in elements:
         match element:
-            case Comparison(operator="=", left=Variable(name=name), right=term) if known := _constant(term):
-                found[name] = Restricted(name, value=known)
-            case Comparison(operator="=", left=term, right=Variable(name=name)) if known := _constant(term):
-                found[name] = Restricted(name, value=known)
             case Assignment(expression=term, variable=Variable(name=name)) if known := _constant(term):
                 found[name] = Restricted(name, value=known)
-            case Comparison(operator="!=") | Negation(element=Comparison(operator="=")):
-                _exclude(element.element if isinstance(element, Negation) else element, found)
+            case Comparison() | Negation(element=Comparison()):
+                _note(element, found)
+    _link(elements, found)
+    given = {name: known.value for name, known in found.items() if known.value is not None}
+    for element in _of_two_variables(elements) if given else ():
+        _note(_with_values(element, given), found)
+    _link(elements, found)
+    return found
+
+
+def _link(elements: tuple[BodyElement, ...], found: dict[str, Restricted]) -> None:
+    """Says of variables that are equal what is known about one of them."""
     links = links_of(elements)
     for _ in links:
         for one, other in (*links, *((right, left) for left, right in links)):
             if one in found:
                 found[other] = _both(found[one], found.get(other, Restricted(other)))
-    return found
+
+
+def _of_two_variables(elements: tuple[BodyElement, ...]) -> Iterator[Comparison | Negation]:
+    for element in elements:
+        inside = element.element if isinstance(element, Negation) else element
+        if isinstance(inside, Comparison) and type(inside.left) is type(inside.right) is Variable:
+            yield element  # type: ignore[misc]
+
+
+def _with_values(element: Comparison | Negation, given: dict[str, Constant]) -> Comparison | Negation:
+    """The comparison with the constant that one of its variables equals: by value, that says the same."""
+    inside = element.element if isinstance(element, Negation) else element
+    assert isinstance(inside, Comparison)
+    left, right = inside.left, inside.right
+    assert isinstance(left, Variable)
+    assert isinstance(right, Variable)
+    kept = left if right.name in given else given.get(left.name, left)
+    known = replace(inside, left=kept, right=given.get(right.name, right))
+    return Negation(known) if isinstance(element, Negation) else known
+
+
+def _note(element: Comparison | Negation, found: dict[str, Restricted]) -> None:
+    """Adds what a comparison says about a variable, if it says something about one alone."""
+    inside = element.element if isinstance(element, Negation) else element
+    assert isinstance(inside, Comparison)
+    operator, negated = inside.operator, isinstance(element, Negation)
+    for side, other, symbol in (
+        (inside.left, inside.right, operator),
+        (inside.right, inside.left, _FLIPPED.get(operator, operator)),
+    ):
+        if isinstance(side, Variable) and (constant := _constant(other)) is not None:
+            known = found.get(side.name, Restricted(side.name))
+            if symbol in _FLIPPED:
+                found[side.name] = replace(known, bounds=(*known.bounds, ConstantBound(symbol, constant, negated)))
+            elif (symbol == "=") is not negated:
+                found[side.name] = replace(known, value=constant, others=())
+            elif known.value is None:
+                found[side.name] = replace(known, others=(*known.others, constant))
+            return
+    name = _only_variable(inside)
+    if name is not None:
+        known = found.get(name, Restricted(name))
+        found[name] = replace(known, conditions=(*known.conditions, element))
 
 
 def links_of(body: Iterable[BodyElement]) -> list[tuple[str, str]]:
@@ -72,10 +179,11 @@ def links_of(body: Iterable[BodyElement]) -> list[tuple[str, str]]:
 
 
 def _both(one: Restricted, other: Restricted) -> Restricted:
-    """What is known of a variable that equals another one."""
+    """Return what is known of a variable that equals another one by value; conditions may still distinguish equal numbers."""
+    bounds = tuple(dict.fromkeys((*other.bounds, *one.bounds)))
     if other.value is not None or one.value is not None:
-        return replace(other, value=other.value or one.value, others=())
-    return replace(other, others=tuple(dict.fromkeys((*other.others, *one.others))))
+        return replace(other, value=other.value or one.value, others=(), bounds=bounds)
+    return replace(other, others=tuple(dict.fromkeys((*other.others, *one.others))), bounds=bounds)
 
 
 def _constant(term: Term) -> Constant | None:
@@ -90,13 +198,20 @@ def _constant(term: Term) -> Constant | None:
         return None
 
 
-def _exclude(comparison: object, found: dict[str, Restricted]) -> None:
-    assert isinstance(comparison, Comparison)
-    for side, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
-        if isinstance(side, Variable) and isinstance(other, Constant):
-            known = found.get(side.name, Restricted(side.name))
-            if known.value is None:
-                found[side.name] = replace(known, others=(*known.others, other))
+def _only_variable(comparison: Comparison) -> str | None:
+    """The one variable of a comparison that can be decided as soon as its value is known."""
+    names: set[str] = set()
+    for side in (comparison.left, comparison.right):
+        for part in subterms(side):
+            if isinstance(part, Variable):
+                names.add(part.name)
+            elif isinstance(part, FunctionTerm):
+                function = BUILTINS.get(part.name)
+                if function is None or function.chapter not in _DECIDABLE or function.name == ROUND_TO_BITS:
+                    return None
+            elif not isinstance(part, (Constant, Arithmetic, Minus)):
+                return None
+    return next(iter(names)) if len(names) == 1 else None
 
 
 def refined(atom: Atom, known: dict[str, Restricted]) -> Atom:
@@ -104,82 +219,235 @@ def refined(atom: Atom, known: dict[str, Restricted]) -> Atom:
     return rewrite_atom(atom, lambda variable: known.get(variable.name, variable)) if known else atom
 
 
+def refined_head(rule: Rule) -> Atom:
+    """The head of a rule with what its body says about its variables."""
+    return refined(rule.head, restrictions(rule.body))
+
+
+def refined_atoms(rule: Rule) -> Iterator[tuple[Atom, str]]:
+    """Every atom of a rule's body, as `atoms_of` has them, with what is known about its variables where it stands."""
+    yield from _refined_atoms(rule.body, {}, aggregated=rule.has_head_aggregate)
+
+
+def _refined_atoms(
+    body: tuple[BodyElement, ...], outside: dict[str, Restricted], *, aggregated: bool
+) -> Iterator[tuple[Atom, str]]:
+    known = {**outside, **restrictions(body)}
+    for element in body:
+        match element:
+            case Atom():
+                yield refined(element, known), "aggregate" if aggregated else "positive"
+            case Negation(element=Atom() as atom):
+                yield refined(atom, known), "aggregate" if aggregated else "negative"
+            case Aggregation():
+                # Of the variables inside only those of the groups are the ones outside; the others are its own.
+                groups = {variable.name for variable in element.group_by} & known.keys()
+                yield from _refined_atoms(element.body, {name: known[name] for name in groups}, aggregated=True)
+            case _:
+                pass
+
+
 # -- unification -------------------------------------------------------------------------------------------------------
 
-_Key: TypeAlias = tuple[str, str]
-_Sided: TypeAlias = tuple[str, Term]
+_Key: TypeAlias = tuple[object, ...]
+_PAIR: _Key = ("an item and the rest of a list",)
 
 
 def may_unify(head: Atom, atom: Atom) -> bool:
     """False only when no fact can be an instance of both; their variables are taken apart, whatever their names."""
-    if head.predicate != atom.predicate or head.arity != atom.arity:
+    if head.predicate != atom.predicate or len(head.arguments) != len(atom.arguments):
         return False
-    bound: dict[_Key, _Sided] = {}
-    todo = [(("head", mine), ("atom", theirs)) for mine, theirs in zip(head.arguments, atom.arguments, strict=True)]
-    while todo:
-        left, right = (_resolve(side, bound) for side in todo.pop())
-        pairs = _match(left, right, bound)
-        if pairs is None:
-            return False
-        todo.extend(pairs)
-    return True
+    is_plain = True
+    for mine, theirs in zip(head.arguments, atom.arguments, strict=True):
+        if type(mine) is Constant and type(theirs) is Constant:
+            if mine != theirs:
+                return False
+        elif type(mine) not in _PLAIN or type(theirs) not in _PLAIN:
+            is_plain = False
+    if is_plain and _has_distinct_variables(head) and _has_distinct_variables(atom):
+        return True
+    return _Unifier().unify(head, atom)
 
 
-def _resolve(sided: _Sided, bound: dict[_Key, _Sided]) -> _Sided:
-    while isinstance(sided[1], Variable) and (found := bound.get((sided[0], sided[1].name))):
-        sided = found
-    return sided
+_PLAIN = (Variable, Constant, Wildcard)
 
 
-def _match(left: _Sided, right: _Sided, bound: dict[_Key, _Sided]) -> list[tuple[_Sided, _Sided]] | None:
-    """The pairs that must match for these two to match; None when they cannot."""
-    mine, theirs = left[1], right[1]
-    if isinstance(mine, Variable) and isinstance(theirs, Restricted) and not isinstance(mine, Restricted):
-        left, right, mine, theirs = right, left, theirs, mine  # what is known about a variable must not get lost
-    if isinstance(mine, Restricted) and _excludes(mine, theirs):
-        return None
-    if isinstance(theirs, Restricted) and _excludes(theirs, mine):
-        return None
-    if isinstance(theirs, Variable):
-        if not (left[0] == right[0] and mine == theirs):
-            bound[right[0], theirs.name] = left
-        return []
-    if isinstance(mine, Variable):
-        bound[left[0], mine.name] = right
-        return []
-    if _is_open(mine) or _is_open(theirs):
-        return []
-    if isinstance(mine, Constant) and isinstance(theirs, Constant):
-        return [] if mine == theirs else None
-    mine, theirs = _as_pattern(mine), _as_pattern(theirs)
-    found = terms_below(mine, theirs) if is_pattern(mine) and is_pattern(theirs) else None
-    return None if found is None else [((left[0], one), (right[0], other)) for one, other in found]
+def _has_distinct_variables(atom: Atom) -> bool:
+    names = [argument.name for argument in atom.arguments if type(argument) is Variable]
+    return len(names) < 2 or len(set(names)) == len(names)
 
 
-def _excludes(restricted: Restricted, other: Term) -> bool:
-    """Whether what is known about a variable says that it is not the other term."""
-    if isinstance(other, Restricted):
-        other = other.value if other.value is not None else other
-    if isinstance(other, Constant):
-        if restricted.value is not None:
-            return not equal(restricted.value.value, other.value)
-        return any(equal(one.value, other.value) for one in restricted.others)
-    if is_pattern(other):
-        return restricted.value is not None and not isinstance(restricted.value.value, (Structure, tuple))
-    return False
+@dataclass(slots=True)
+class _Class:
+    """Terms that have to be the same constant: what it is, or which form it has, if that is known; and what is said about it."""
+
+    shape: _Key | None = None
+    below: tuple[_Key, ...] = ()
+    constant: Constant | None = None
+    restricted: tuple[Restricted, ...] = ()
 
 
-def _is_open(term: Term) -> bool:
-    """Arithmetic, built-in functions, aggregates and `_` can be any value."""
-    if isinstance(term, FunctionTerm):
-        return find_function(term.name) is not None
-    return not isinstance(term, (Constant, ListTerm))
+class _Unifier:
+    """Unification by classes of terms that have to be the same: each pair of classes is joined once, so that it always ends.
+
+    Lists are chains of pairs, so that there are only as many terms as places in the two atoms. A class that is part of itself
+    would be an endless term, which no fact has.
+    """
+
+    def __init__(self) -> None:
+        self._parents: dict[_Key, _Key] = {}
+        self._classes: dict[_Key, _Class] = {}
+
+    def unify(self, head: Atom, atom: Atom) -> bool:
+        todo: list[tuple[_Key, _Key]] = []
+        for mine, theirs in zip(head.arguments, atom.arguments, strict=True):
+            todo.append((self._node("head", mine), self._node("atom", theirs)))
+        while todo:
+            one, other = (self._root(key) for key in todo.pop())
+            if one == other:
+                continue
+            pairs = self._joined(one, other)
+            if pairs is None:
+                return False
+            todo.extend(pairs)
+        return not self._has_cycle()
+
+    def _joined(self, one: _Key, other: _Key) -> list[tuple[_Key, _Key]] | None:
+        """Makes one class of two and returns what has to be joined then; None where they cannot be the same constant."""
+        mine, theirs = self._classes[one], self._classes[other]
+        if any(_are_apart(left, right) for left, right in product(mine.restricted, theirs.restricted)):
+            return None
+        for known, about in ((mine, theirs), (theirs, mine)):
+            if known.shape is not None and any(_excludes(variable, known) for variable in about.restricted):
+                return None
+        pairs: list[tuple[_Key, _Key]] = []
+        if mine.shape is not None and theirs.shape is not None:
+            if mine.shape != theirs.shape or (mine.constant is not None and theirs.constant is not None):
+                return None  # two constants that were the same would be one class
+            pairs = list(zip(self._below(mine), self._below(theirs), strict=True))
+        kept = mine if mine.constant is not None or theirs.shape is None else theirs
+        self._parents[other] = one
+        restricted = (*mine.restricted, *theirs.restricted)
+        self._classes[one] = _Class(kept.shape, kept.below, kept.constant, restricted)
+        return pairs
+
+    def _root(self, key: _Key) -> _Key:
+        parents = self._parents
+        while (parent := parents.get(key)) is not None:
+            above = parents.get(parent)
+            if above is not None:
+                parents[key] = above
+            key = parent
+        return key
+
+    def _node(self, side: str, term: Term) -> _Key:
+        """The key of a term. Arithmetic, built-in functions, aggregates and `_` can be any value."""
+        if isinstance(term, Variable):
+            key: _Key = (side, term.name)
+            known = self._classes.setdefault(key, _Class())
+            if isinstance(term, Restricted) and not known.restricted:
+                known.restricted = (term,)
+            return key
+        if isinstance(term, Constant):
+            return self._value(term.value)
+        if isinstance(term, ListTerm):
+            below = [self._node(side, item) for item in term.items]
+            end = self._value(()) if term.tail is None else self._node(side, term.tail)
+            for item in reversed(below):
+                end = self._new(_Class(_PAIR, (item, end)))
+            return end
+        if isinstance(term, FunctionTerm) and find_builtin(term.name) is None:
+            arguments = tuple(self._node(side, argument) for argument in term.arguments)
+            return self._new(_Class((term.name, len(arguments)), arguments))
+        return self._new(_Class())
+
+    def _new(self, made: _Class) -> _Key:
+        key = (len(self._classes),)
+        self._classes[key] = made
+        return key
+
+    def _value(self, value: Value) -> _Key:
+        key: _Key = ("value", identity(value))
+        if key not in self._classes:
+            shape = key
+            if isinstance(value, Structure):
+                shape = (value.name, len(value.arguments))
+            elif isinstance(value, tuple) and value:
+                shape = _PAIR
+            self._classes[key] = _Class(shape, (), Constant(value))
+        return key
+
+    def _below(self, known: _Class) -> tuple[_Key, ...]:
+        """The parts of a term; a constant is taken apart only where something else says more about its parts."""
+        value = known.constant.value if known.constant is not None else None
+        if isinstance(value, Structure):
+            return tuple(map(self._value, value.arguments))
+        if isinstance(value, tuple) and value:
+            return self._value(value[0]), self._value(value[1:])
+        return known.below
+
+    def _has_cycle(self) -> bool:
+        """Whether some class is part of itself."""
+        done: set[_Key] = set()
+        for start in self._classes:
+            if (root := self._root(start)) in done:
+                continue
+            path, inside = [(root, iter(self._classes[root].below))], {root}
+            while path:
+                current, below = path[-1]
+                part = next((self._root(one) for one in below), None)
+                if part is None:
+                    path.pop()
+                    inside.discard(current)
+                    done.add(current)
+                elif part in inside:
+                    return True
+                elif part not in done:
+                    path.append((part, iter(self._classes[part].below)))
+                    inside.add(part)
+        return False
 
 
-def _as_pattern(term: Term) -> Term:
-    """A constant that is made of others, as the term that it is written as."""
-    if isinstance(term, Constant) and isinstance(term.value, Structure):
-        return FunctionTerm(term.value.name, tuple(map(Constant, term.value.arguments)))
-    if isinstance(term, Constant) and isinstance(term.value, tuple):
-        return ListTerm(tuple(map(Constant, term.value)))
-    return term
+def _excludes(restricted: Restricted, known: _Class) -> bool:
+    """Whether what is known about a variable says that it is not a constant of this form."""
+    if known.constant is not None:
+        return excludes(restricted, known.constant)
+    # A function term or a list of which not all is known: by order it can be compared with nothing.
+    is_compared = any(not bound.negated for bound in restricted.bounds)
+    return is_compared or (restricted.value is not None and not isinstance(restricted.value.value, (Structure, tuple)))
+
+
+def excludes(restricted: Restricted, constant: Constant) -> bool:
+    """Whether what is known about a variable says that it is not this constant."""
+    value = constant.value
+    if restricted.value is not None and not equal(restricted.value.value, value):
+        return True
+    if any(equal(one.value, value) for one in restricted.others):
+        return True
+    tests = (*(bound.as_element(restricted) for bound in restricted.bounds), *restricted.conditions)
+    return any(_fails(test, value) for test in tests)
+
+
+def _fails(test: Comparison | Negation, value: Value) -> bool:
+    """Whether a comparison with one variable does not hold where the variable has this value; what is not sure does."""
+    inside = test.element if isinstance(test, Negation) else test
+    assert isinstance(inside, Comparison)
+    names = [part.name for side in (inside.left, inside.right) for part in subterms(side) if isinstance(part, Variable)]
+    try:
+        sides = (evaluate_term(side, dict.fromkeys(names, value)) for side in (inside.left, inside.right))
+        return compare(inside.operator, *sides) is isinstance(test, Negation)
+    except EvaluationError:
+        return not isinstance(test, Negation)
+
+
+def _are_apart(one: Restricted, other: Restricted) -> bool:
+    """Whether what is known about two variables says that they have no common value."""
+    if one.value is not None and other.value is not None and not equal(one.value.value, other.value.value):
+        return True
+    for known, about in ((one, other), (other, one)):
+        if known.value is not None:
+            # Of the numbers that equal the value only comparisons are sure to say the same.
+            compared = Restricted(about.name, others=about.others, bounds=about.bounds)
+            if excludes(compared, known.value):
+                return True
+    return any(mine.contradicts(theirs) for mine, theirs in product(one.bounds, other.bounds))

@@ -1,4 +1,4 @@
-"""What a knowledge base talks to: one object that loads facts, derives and answers, on one engine or another."""
+"""Backends of a knowledge base: one object that loads facts, derives and answers, on one engine or another."""
 
 from corollary.backends.backend import Backend
 

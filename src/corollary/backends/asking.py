@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import Analysis
-from corollary.analysis.lowering import query_with_precision
+from corollary.analysis.lowering import lower_query, query_with_precision
 from corollary.backends.backend import Backend
 from corollary.program import Query
 from corollary.program.arities import name_with_arity
 from corollary.reasoning.demand import Demanded, demanded
+from corollary.reasoning.demand.parts import growing_rules, part_for
+from corollary.reasoning.run import Run
 from corollary.settings import Settings
 
 if TYPE_CHECKING:
+    from corollary.io.external import ExternalSource
     from corollary.results import Result
-    from corollary.sources.external import ExternalSource
 
 MOST_DEMANDS = 10
 """So many queries in a row are answered on demand in the mode "auto"; then everything is derived, and further ones are read."""
 
 _KEPT = 100  # queries whose rules are kept
+
+
+@dataclass
+class _DerivedPart:
+    """The rules that a query depends on, where others may have no end, and the answers once they were derived."""
+
+    analysis: Analysis
+    rules: Demanded
+    answers: Result | None = None
 
 
 class Asking:
@@ -32,11 +44,13 @@ class Asking:
         self._asked = 0
         self.sources: dict[str, ExternalSource] = {}
         self._made: dict[tuple[Query, frozenset[str]], tuple[Analysis, Demanded]] = {}
+        self._growing: tuple[Analysis, frozenset[str]] | None = None
+        self._parts: dict[Query, _DerivedPart] = {}
 
     def rules(self, analysis: Analysis, query: Query) -> Demanded:
         """The rules that answer a query from explicit facts; those of the last queries are kept."""
-        stated = frozenset(self._backend.stated if self._backend.is_started else ())
-        known = self._made.get((query, stated))
+        explicit = frozenset(self._backend.explicit_predicates if self._backend.is_started else ())
+        known = self._made.get((query, explicit))
         if known is not None and known[0] is analysis:
             return known[1]
         taken = {*analysis.predicates, *self._backend.defined}
@@ -45,7 +59,7 @@ class Asking:
         made = demanded(
             analysis.rules,
             asked,
-            stated,
+            explicit,
             taken,
             self._settings.without,
             outside,
@@ -53,21 +67,50 @@ class Asking:
         )
         if len(self._made) >= _KEPT:
             del self._made[next(iter(self._made))]
-        self._made[query, stated] = (analysis, made)
+        self._made[query, explicit] = (analysis, made)
         return made
 
     def on_demand(self, analysis: Analysis, query: Query, mode: str | None, *, asks: bool = True) -> Demanded | None:
         """The rules for a query that is answered on demand; None where it is read from what was, or will be, derived.
 
         In the mode "auto" that is a query with some argument known. Where deriving everything may never end, it is so however
-        often one is asked. An error that stops everything may be in rules that a
-        query does not need, so where errors stop, everything is derived.
+        often one is asked; and a query that has nothing to do with rules that may never end does not wait for them in any
+        mode. An error that stops everything may be in rules that a query does not need, so where errors stop, everything is
+        derived.
         """
         mode = Settings.of(mode=mode).mode if mode else self._settings.mode
         has_nothing = not analysis.program.rules and not self.sources
-        if mode == "materialise" or has_nothing or self._backend.is_materialised:
+        if has_nothing or self._backend.is_materialised:
             return None
-        if analysis.is_lowered:  # what was rewritten for its meaning is not rewritten once more
+        return self._rewritten(analysis, query, mode, asks=asks) or self._part(analysis, query)
+
+    def _part(self, analysis: Analysis, query: Query) -> Demanded | None:
+        """The rules that a query depends on, where others may have no end; None where everything may be derived."""
+        if self._growing is None or self._growing[0] is not analysis:
+            self._growing = analysis, growing_rules(analysis.lowered)
+        growing = self._growing[1]
+        if not growing or not self._settings.discards_errors:
+            return None
+        known = self._parts.get(query)
+        if known is not None and known.analysis is analysis:
+            return known.rules
+        part = part_for(analysis.lowered, lower_query(query, analysis.meaning, analysis.lowered))
+        if growing <= part.graph.rules.keys():
+            return None
+        if len(self._parts) >= _KEPT:
+            self.forget_answers()
+        self._parts[query] = _DerivedPart(analysis, part)
+        return part
+
+    def forget_answers(self) -> None:
+        """Facts or rules have changed."""
+        self._parts.clear()
+
+    def _rewritten(self, analysis: Analysis, query: Query, mode: str, *, asks: bool) -> Demanded | None:
+        """The rules that derive what a query demands, where that is wanted."""
+        if (
+            mode == "materialise" or analysis.is_lowered
+        ):  # what was rewritten for its meaning is not rewritten once more
             return None
         rules = self.rules(analysis, query)
         pays = bool(rules.demands) and (self._asked < MOST_DEMANDS or rules.limits_growth)
@@ -80,7 +123,7 @@ class Asking:
 
     def add_source(self, predicate: str, source: Any, **options: Any) -> None:
         """Facts of a predicate come from a function or a database (see `opened_source`), from the next query on."""
-        from corollary.sources.external import opened_source
+        from corollary.io.external import opened_source
 
         opened = opened_source(predicate, source, **options)
         if self._settings.mixed_arities:
@@ -89,9 +132,19 @@ class Asking:
         self._backend.defined.add(predicate)
         self.sources = {**self.sources, predicate: opened}
         self._made.clear()
+        self.forget_answers()
 
-    def answers(self, demanded: Demanded, query: Query, prefixes: Mapping[str, str]) -> Result:
-        """The answers to a query by the rules that were made for it.
+    def answers(self, demanded: Demanded, query: Query, prefixes: Mapping[str, str], run: Run) -> Result:
+        """The answers to a query by the rules that were made for it; those of a part are kept until something changes."""
+        part = self._parts.get(query)
+        if part is None or part.rules is not demanded or self.sources:
+            return self._derived(demanded, query, prefixes, run)
+        if part.answers is None:
+            part.answers = self._derived(demanded, query, prefixes, run)
+        return part.answers
+
+    def _derived(self, demanded: Demanded, query: Query, prefixes: Mapping[str, str], run: Run) -> Result:
+        """Derives the answers to a query.
 
         Sources are asked for what the rules demand of them, until there is nothing that they were not asked for: the
         answers of one may be what another is asked about.
@@ -100,12 +153,12 @@ class Asking:
         for one in demanded.outside:
             wanted[one.demand] = [f"a{place + 1}" for place in one.known]
         given: dict[str, list[Any]] = {
-            name: [self.sources[name].everything()] for name in sorted(demanded.whole & self.sources.keys())
+            name: [self._everything(name, run)] for name in sorted(demanded.whole & self.sources.keys())
         }
         asked: dict[tuple[str, str], set[tuple[object, ...]]] = {}
         while True:
             facts = {name: _together(tables) for name, tables in given.items()}
-            found = self._backend.derived_by(demanded.graph, wanted, facts, prefixes)
+            found = self._backend.derived_by(demanded.graph, wanted, facts, prefixes, run)
             is_finished = True
             for one in demanded.outside:
                 table = found[one.demand].to_arrow()
@@ -114,20 +167,25 @@ class Asking:
                 new = [place for place, row in enumerate(rows) if row not in before]
                 if new:
                     before.update(rows)
-                    answer = self.sources[one.predicate].ask(one.known, table.take(new))
+                    with run.interruptible():
+                        answer = self.sources[one.predicate].ask(one.known, table.take(new))
                     given.setdefault(one.predicate, []).append(answer)
                     is_finished = False
             if is_finished:
                 return found[demanded.answer]
 
-    def load_sources(self, load: Callable[[str, Any], object]) -> None:
+    def load_sources(self, load: Callable[[str, Any], object], run: Run) -> None:
         """Gives all rows of all sources, where everything is derived; one that cannot be read whole is an error."""
-        for name, source in self.sources.items():
-            load(name, source.everything())
+        for name in self.sources:
+            load(name, self._everything(name, run))
+
+    def _everything(self, name: str, run: Run) -> Any:
+        with run.interruptible():
+            return self.sources[name].everything()
 
 
 def _equal_to_itself(value: Any) -> Any:
-    """What two equal constants share: NaN differs from itself, and would be asked for without end."""
+    """Return the value in a form in which equal constants are equal: NaN is not, and would be demanded without end."""
     return value if value == value else None
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from corollary.analysis import HyperNode, RuleGraph
-from corollary.program import Facts, InputDeclaration, Query
+from corollary.io.options import ReadOptions
+from corollary.io.rejects import Rejects
+from corollary.program import FactBlock, InputDeclaration, Query
 from corollary.program.forms import Form
-from corollary.sources.options import ReadOptions
-from corollary.sources.rejects import Rejects
+from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
-    from corollary.engines.embedded.report import NodeReport, RunReport
+    from corollary.engines.embedded.report import RunReport
+    from corollary.reasoning.run import Run
     from corollary.results import Result
     from corollary.transactions import MaintenanceReport
 
@@ -29,6 +31,46 @@ class Difference:
     report: MaintenanceReport
 
 
+def only_explicit(inserted: int) -> Difference:
+    """Return the difference that a change reports where nothing has been derived yet."""
+    from corollary.transactions import MaintenanceReport
+
+    return Difference({}, {}, MaintenanceReport((), 0.0, inserted, 0))
+
+
+class Batch(Protocol):
+    """The facts of one change, from whatever place: read and encoded, and not inserted yet.
+
+    `arities` are the numbers of arguments known so far, these facts included.
+    """
+
+    @property
+    def arities(self) -> dict[str, int]: ...
+
+    @property
+    def is_empty(self) -> bool: ...
+
+    def insert(self, predicate: str, facts: Any) -> None: ...
+
+    def change(self, inserts: Sequence[tuple[str, Any]], deletes: Sequence[tuple[str, Any]]) -> None:
+        """Facts that come and facts that go; facts go only after everything was derived."""
+        ...
+
+    def insert_program(self, facts: Iterable[FactBlock], inputs: Iterable[InputDeclaration]) -> None:
+        """The facts that a program states and the files that it names, which are looked up beside the file that says so."""
+        ...
+
+    def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> None: ...
+
+    def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> None: ...
+
+    def load_triples(self, path: Path, options: ReadOptions) -> None: ...
+
+    def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None) -> None:
+        """The rows of a Spark data frame, or of a table that Spark knows by name."""
+        ...
+
+
 class Backend(Protocol):
     """Holds the facts of a knowledge base. Its rules are given to it; names of predicates are full names here."""
 
@@ -37,6 +79,7 @@ class Backend(Protocol):
     defined: set[str]
     """The predicates that got facts or a file, even an empty one."""
     rejects: Rejects
+    settings: Settings
 
     @property
     def stages(self) -> dict[str, float]:
@@ -47,22 +90,12 @@ class Backend(Protocol):
         """The forms of all function terms and lists that facts have, or once had."""
         ...
 
-    # -- facts in ----------------------------------------------------------------------------------------------------
-
-    def insert(self, predicate: str, facts: Any) -> int: ...
-
-    def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> None:
-        """The facts that a program states and the files that it names, which are looked up beside the file that says so."""
+    def obey(self, limits: Limits) -> None:
+        """From now on rules make terms that are nested as deep as these limits allow; all others a run itself looks after."""
         ...
 
-    def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> int: ...
-
-    def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int: ...
-
-    def load_triples(self, path: Path) -> int: ...
-
-    def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None) -> int:
-        """The rows of a Spark data frame, or of a table that Spark knows by name."""
+    def batch(self, run: Run) -> Batch:
+        """Takes the facts of one change in."""
         ...
 
     # -- deriving ----------------------------------------------------------------------------------------------------
@@ -78,28 +111,21 @@ class Backend(Protocol):
     @property
     def report(self) -> RunReport: ...
 
-    def materialise(
-        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
-    ) -> None: ...
-
-    def replace_rules(self, graph: RuleGraph) -> None:
-        """Other rules, before anything was derived."""
+    def materialise(self, run: Run, given: Batch) -> None:
+        """Derives everything, with explicit facts that are given; where that fails, nothing has changed."""
         ...
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
-    listener: Callable[[Difference], object]
-    """Is told of changes that `insert` and the loading of files make after everything was derived."""
-    new_check: Callable[[], Callable[[int], None]]
-    """Makes what stops a change at its limits; it is called with the number of facts now and then."""
+    def apply(self, batch: Batch, graph: RuleGraph | None, run: Run) -> Difference:
+        """Changes explicit facts and rules together, or raises and changes nothing.
 
-    def apply(
-        self,
-        deletes: Sequence[tuple[str, Any]],
-        inserts: Sequence[tuple[str, Any]],
-        graph: RuleGraph | None,
-    ) -> Difference:
-        """Changes explicit facts and rules together, or raises and changes nothing."""
+        Before anything was derived, nothing is derived now, and only the numbers of the report tell of the change.
+        """
+        ...
+
+    def include(self, batch: Batch) -> None:
+        """Remember what a batch without facts declares: predicates that might have had some."""
         ...
 
     def strategy(self, node: HyperNode) -> str:
@@ -114,10 +140,10 @@ class Backend(Protocol):
 
     def facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result: ...
 
-    def answers(self, query: Query, prefixes: Mapping[str, str]) -> Result: ...
+    def answers(self, query: Query, prefixes: Mapping[str, str], run: Run) -> Result: ...
 
     @property
-    def stated(self) -> set[str]:
+    def explicit_predicates(self) -> set[str]:
         """The predicates that have explicit facts, as long as nothing was derived."""
         ...
 
@@ -127,6 +153,7 @@ class Backend(Protocol):
         wanted: Mapping[str, Sequence[str]],
         given: Mapping[str, Any],
         prefixes: Mapping[str, str],
+        run: Run,
     ) -> dict[str, Result]:
         """The facts of predicates, with names for their columns, that these rules derive from explicit facts and those given.
 
@@ -134,10 +161,10 @@ class Backend(Protocol):
         """
         ...
 
-    def owners(self, predicate: str) -> dict[str, int]: ...
+    def owners(self, predicates: Collection[str], run: Run) -> dict[str, dict[str, int]]: ...
 
-    def view(self, predicate: str, prefixes: Mapping[str, str]) -> str:
-        """A temporary view of Spark SQL with the facts of a predicate; gives its name."""
+    def view(self, predicate: str, prefixes: Mapping[str, str], name: str | None = None) -> str:
+        """Return the name of a temporary view of Spark SQL with the facts of a predicate; it goes at `close`."""
         ...
 
     def write(self, result: Result, path: str, options: Mapping[str, Any]) -> None: ...

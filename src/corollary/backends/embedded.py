@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import HyperNode, RuleGraph
-from corollary.backends.backend import Difference
-from corollary.backends.memory import memory_as_a_limit
-from corollary.program import Facts, InputDeclaration, Query
+from corollary.backends.backend import Batch, Difference, only_explicit
+from corollary.io.databases import JDBC, POSTGRES
+from corollary.io.loading import Encoded, Loader
+from corollary.io.options import DATABASE, option_error
+from corollary.io.rejects import Rejects
+from corollary.program import Query
 from corollary.program.forms import Form
-from corollary.settings import Settings
-from corollary.sources.loading import Loader
-from corollary.sources.options import option_error
+from corollary.reasoning.run import Run, memory_as_a_limit
+from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine
-    from corollary.engines.embedded.maintenance.outcome import Outcome
-    from corollary.engines.embedded.relation import Codes
-    from corollary.engines.embedded.report import NodeReport, RunReport
+    from corollary.engines.embedded.relations.relation import Codes
+    from corollary.engines.embedded.report import RunReport
+    from corollary.engines.spark.publish.views import SparkViews
+    from corollary.reasoning.maintain.report import Outcome
     from corollary.results import CountedRows, Result
 
 # The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """Facts that were encoded before: rows of codes of this backend's universe."""
-
-    codes: Codes
-
-
-class EmbeddedBackend(Loader):
-    """Loads like any loader, into an engine of its own."""
+class EmbeddedBackend:
+    """Holds the facts of a knowledge base in an engine of its own, which is started with the first fact or rule."""
 
     def __init__(self, graph: RuleGraph, settings: Settings, base: Path) -> None:
-        super().__init__(lambda: self.engine, base=base, strict=settings.strict, mixed=settings.mixed_arities)
         self._graph = graph
+        self._base = base
         self.settings = settings
-        self.listener: Callable[[Difference], object] = lambda difference: None
-        self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
+        self._depth = settings.limits.depth
+        self.arities: dict[str, int] = {}
+        self.defined: set[str] = set()
+        self.rejects = Rejects()
 
     @property
     def stages(self) -> dict[str, float]:
@@ -65,23 +62,21 @@ class EmbeddedBackend(Loader):
             strategy=settings.strategy,
             index=settings.index,
         )
-        engine.universe.deepest = settings.limits.depth
-        engine.listener = lambda outcome: self.listener(self._difference(outcome))
-        engine.new_check = lambda: self.new_check()
+        engine.universe.deepest = self._depth
         return engine
 
-    def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None) -> int:
-        if isinstance(table, str):
-            from corollary.engines.spark.session import start_session
+    def obey(self, limits: Limits) -> None:
+        self._depth = limits.depth
+        if self.is_started:
+            self.engine.universe.deepest = limits.depth
 
-            table = start_session().table(table)
-        return self.insert(predicate, (table.select(*columns) if columns else table).toArrow())
-
-    def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> None:
-        for stated in facts:
-            self.insert_written(stated)
-        for declaration in inputs:
-            self.load_declared(declaration)
+    def batch(self, run: Run) -> Loader:
+        settings = self.settings
+        return Loader(
+            lambda: self.engine, run,
+            base=self._base, strict=settings.strict, mixed=settings.mixed_arities, arities=self.arities,
+            roots=settings.inputs_root,
+        )  # fmt: skip
 
     @property
     def is_started(self) -> bool:
@@ -95,58 +90,61 @@ class EmbeddedBackend(Loader):
     def report(self) -> RunReport:
         return self.engine.report
 
-    def materialise(
-        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
-    ) -> None:
+    def materialise(self, run: Run, given: Batch) -> None:
+        from corollary.engines.embedded.maintenance.changing_facts import FactChange
+
+        assert isinstance(given, Loader)
+        change = FactChange(insert=given.take()) if not given.is_empty else None
         with memory_as_a_limit():
-            self.engine.materialise(check=check, finished=finished, at_round=at_round)
+            self.engine.materialise(run, change)
+        self.include(given)
 
-    def replace_rules(self, graph: RuleGraph) -> None:
-        self._graph = graph
-        if self.is_started:
-            self.engine.replace_rules(graph)
+    def apply(self, batch: Batch, graph: RuleGraph | None, run: Run) -> Difference:
+        assert isinstance(batch, Loader)
+        if not self.is_started or not self.is_materialised:
+            return self._waiting(batch, graph, run)
+        from corollary.engines.embedded.maintenance.changing_facts import FactChange
 
-    def apply(
-        self,
-        deletes: Sequence[tuple[str, Any]],
-        inserts: Sequence[tuple[str, Any]],
-        graph: RuleGraph | None,
-    ) -> Difference:
-        from corollary.engines.embedded.maintenance.outcome import FactChange
-
-        change = FactChange(self._encoded(deletes), self._encoded(inserts))
         with memory_as_a_limit():
-            outcome = self.engine.apply(change, graph, self.new_check())
-        for predicate, rows in change.insert.items():
-            self.defined.add(predicate)
-            self.arities.setdefault(predicate, rows.shape[1])
+            outcome = self.engine.apply(FactChange(batch.deleted, batch.take()), graph, run)
         self._graph = graph or self._graph
+        self.include(batch)
         return self._difference(outcome)
 
-    def _insert(self, predicate: str, codes: Codes) -> int:
-        with memory_as_a_limit():
-            return super()._insert(predicate, codes)
+    def _waiting(self, batch: Loader, graph: RuleGraph | None, run: Run) -> Difference:
+        """Changes facts and rules that nothing was derived from yet."""
+        count = 0
+        if not batch.is_empty:
+            with memory_as_a_limit():
+                count = self.engine.add_explicit(batch.take(), run)
+        if graph is not None:
+            self._graph = graph
+            if self.is_started:
+                self.engine.replace_rules(graph)
+        self.include(batch)
+        return only_explicit(count)
 
-    def _encoded(self, facts: Sequence[tuple[str, Any]]) -> dict[str, Codes]:
-        """Distinct rows by predicate."""
-        import numpy as np
+    def include(self, batch: Batch) -> None:
+        """Remember the predicates and rejected rows of a batch."""
+        assert isinstance(batch, Loader)
+        self.arities.update(batch.arities)
+        self.defined.update(batch.defined)
+        self.rejects.include(batch.rejects)
 
-        found: dict[str, list[Codes]] = {}
+    def _encoded(self, facts: Sequence[tuple[str, Any]], run: Run) -> dict[str, Codes]:
+        """Rows by predicate."""
+        batch = self.batch(run)
         for predicate, rows in facts:
-            codes = rows.codes if isinstance(rows, Encoded) else self.encoded(predicate, rows)
-            if len(codes):
-                predicate = self.named(predicate, codes.shape[1])
-                self.check_width(predicate, codes.shape[1])
-            found.setdefault(predicate, []).append(codes)
-        return {predicate: np.concatenate(parts) for predicate, parts in found.items() if sum(map(len, parts))}
+            batch.insert(predicate, rows)
+        return batch.take()
 
     def codes_of(self, facts: Sequence[tuple[str, Any]]) -> dict[str, Encoded]:
         """Facts by predicate, encoded ahead of the change that they are part of."""
-        return {predicate: Encoded(codes) for predicate, codes in self._encoded(facts).items()}
+        return {predicate: Encoded(codes) for predicate, codes in self._encoded(facts, Run()).items()}
 
     def first_missing(self, predicate: str, facts: Encoded) -> tuple[Any, ...] | None:
         """The first of the facts that is not explicit; None where all are."""
-        self.check_width(predicate, facts.codes.shape[1])
+        self.batch(Run()).check_width(predicate, facts.codes.shape[1])
         row = self.engine.first_missing(predicate, facts.codes)
         if row is None:
             return None
@@ -190,15 +188,17 @@ class EmbeddedBackend(Loader):
         names = [f"a{position}" for position in range(1, arity + 1)]
         return Result(self.engine.universe, rows, names, prefixes)
 
-    def answers(self, query: Query, prefixes: Mapping[str, str]) -> Result:
+    def answers(self, query: Query, prefixes: Mapping[str, str], run: Run) -> Result:
         from corollary.results import Result
 
         names = [variable.name for variable in query.variables]
-        return Result(self.engine.universe, self.engine.answers(query), names, prefixes)
+        with memory_as_a_limit():
+            found = self.engine.answers(query, run)
+        return Result(self.engine.universe, found, names, prefixes)
 
     @property
-    def stated(self) -> set[str]:
-        return self.engine.stated
+    def explicit_predicates(self) -> set[str]:
+        return self.engine.explicit_predicates
 
     def derived_by(
         self,
@@ -206,33 +206,42 @@ class EmbeddedBackend(Loader):
         wanted: Mapping[str, Sequence[str]],
         given: Mapping[str, Any],
         prefixes: Mapping[str, str],
+        run: Run,
     ) -> dict[str, Result]:
         from corollary.results import Result
 
         with memory_as_a_limit():
-            found = self.engine.derived_by(graph, wanted, self._encoded(list(given.items())), self.new_check())
+            found = self.engine.derived_by(graph, wanted, self._encoded(list(given.items()), run), run)
         return {
             predicate: Result(self.engine.universe, rows, wanted[predicate], prefixes)
             for predicate, rows in found.items()
         }
 
-    def owners(self, predicate: str) -> dict[str, int]:
-        return self.engine.owners(predicate)
+    def owners(self, predicates: Collection[str], run: Run) -> dict[str, dict[str, int]]:
+        with memory_as_a_limit():
+            return self.engine.owners(predicates, run)
 
-    def view(self, predicate: str, prefixes: Mapping[str, str]) -> str:
-        from corollary.engines.spark.session import start_session
+    @cached_property
+    def _views(self) -> SparkViews:
+        from corollary.engines.spark.publish.views import SparkViews
 
-        start_session()
-        frame = self.facts(predicate, prefixes).to_spark()
-        frame.createOrReplaceTempView(predicate)
-        return predicate
+        return SparkViews()
+
+    def view(self, predicate: str, prefixes: Mapping[str, str], name: str | None = None) -> str:
+        return self._views.create(self.facts(predicate, prefixes).to_spark(), predicate, name)
 
     def write(self, result: Result, path: str, options: Mapping[str, Any]) -> None:
-        from corollary.sources.write import write_result
+        from corollary.io.write import write_result
 
-        if path.startswith("jdbc:"):
-            raise option_error("databases are written by the Spark engine", None, 'KnowledgeBase(…, engine="spark")')
-        write_result(result, path, **options)
+        if path.startswith((JDBC, *POSTGRES)):
+            hint = 'KnowledgeBase(…, engine="spark"); KnowledgeBase.publish keeps tables of PostgreSQL in line with the facts'
+            raise option_error("tables of databases are written by the Spark engine", None, hint)
+        for name in DATABASE:
+            if options.get(name) is not None:
+                raise option_error(f"'{name}' says nothing about a file", None)
+        write_result(result, path, **{name: value for name, value in options.items() if name not in DATABASE})
 
     def close(self) -> None:
-        """Nothing is held outside of this process."""
+        """Drops the views of Spark SQL; nothing else is held outside of this process."""
+        if "_views" in self.__dict__:
+            self._views.close()

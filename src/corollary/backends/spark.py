@@ -3,40 +3,47 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from corollary.analysis import HyperNode, RuleGraph
-from corollary.backends.backend import Difference
+from corollary.backends.backend import Batch, Difference, only_explicit
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.program import Facts, InputDeclaration, Query
+from corollary.io.options import ReadOptions
+from corollary.io.rejects import Rejects
+from corollary.program import FactBlock, InputDeclaration, Query
 from corollary.program.forms import Form
-from corollary.settings import Settings
-from corollary.sources.options import ReadOptions
-from corollary.sources.rejects import Rejects
+from corollary.reasoning.run import Run, leave_out
+from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from corollary.engines.embedded.report import NodeReport, RunReport
+    from corollary.engines.embedded.report import RunReport
     from corollary.engines.spark.context import Context, SparkSettings
     from corollary.engines.spark.engine import SparkEngine
     from corollary.engines.spark.ingest import Ingest
-    from corollary.engines.spark.maintenance.explicit_changes import Stated
+    from corollary.engines.spark.maintenance.changing_facts import SparkChangingFacts
+    from corollary.engines.spark.maintenance.explicit_changes import ExplicitFacts
     from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
-    from corollary.engines.spark.maintenance.maintainer import SparkMaintainer
-    from corollary.engines.spark.maintenance.outcome import Outcome
-    from corollary.engines.spark.maintenance.transaction import Transaction
-    from corollary.engines.spark.relations import Frame
+    from corollary.engines.spark.maintenance.transaction import SparkTransaction
+    from corollary.engines.spark.publish.views import SparkViews
+    from corollary.engines.spark.relations import Frame, FrameStore
+    from corollary.reasoning.maintain.report import Outcome
+    from corollary.reasoning.maintain.transaction import Maintainer
     from corollary.results import Result
+
+T = TypeVar("T")
 
 
 class SparkBackend:
     """Starts Spark with the first fact or rule; `session` is the user's, or None for one in this process.
+
+    Raise `ProgramError` for settings that only the embedded engine can meet.
 
     `master` and `conf` are for a session that is started here. `settings` are those of the engine; `workspace` is the one that
     most people need.
@@ -54,23 +61,26 @@ class SparkBackend:
         workspace: str | None = None,
         spark_settings: SparkSettings | None = None,
     ) -> None:
+        wanted = {settings.index} if isinstance(settings.index, str) else set(settings.index.values())
+        if "yield" in wanted:
+            message = "the setting index asks for the Yield index, which the Spark engine does not have"
+            raise ProgramError([Diagnostic(catalogue.BAD_SETTINGS, message, hint='engine="embedded" has it')])
         self._graph = graph
         self.settings = settings
+        self._depth = settings.limits.depth
         self._base = base
         self._session = session
         self._overrides = {**(conf or {}), **({"spark.master": master} if master else {})}
         self._workspace = workspace
         self._spark_settings = spark_settings
         self._start_seconds = 0.0
-        self._known_maintainer: tuple[RunReport, SparkMaintainer] | None = None
+        self._known_maintainer: tuple[RunReport, Maintainer[SparkChangingFacts]] | None = None
         self.arities: dict[str, int] = {}
         self.defined: set[str] = set()
         self.rejects = Rejects()
-        self.listener: Callable[[Difference], object] = lambda difference: None
-        self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
-        self.committing: Callable[[Transaction], None] | None = None
+        self.committing: Callable[[SparkTransaction], None] | None = None
         """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
-        self.preparing: Callable[[], None] | None = None
+        self.preparing: Callable[[Run], None] | None = None
         """Called once, before the first change; when it raises, nothing changes, and the next change calls it again."""
 
     # -- starting ----------------------------------------------------------------------------------------------------
@@ -80,9 +90,7 @@ class SparkBackend:
         from dataclasses import replace
 
         from corollary.engines.spark.context import Context, SparkSettings
-        from corollary.engines.spark.session import start_session
-        from corollary.engines.spark.terms.universe import SparkUniverse
-        from corollary.engines.spark.workspace import Workspace
+        from corollary.engines.spark_session.session import start_session
 
         settings = self._spark_settings or SparkSettings()
         if self._workspace is not None:
@@ -91,10 +99,15 @@ class SparkBackend:
         with _unavailable():
             spark = self._session or start_session(overrides=self._overrides)
         self._start_seconds = time.monotonic() - started
-        workspace = Workspace(spark, settings.workspace)
-        universe = SparkUniverse(spark, workspace, settings.hash_bits, settings.driver_facts // 4)
-        universe.collisions = replace(universe.collisions, deepest=self.settings.limits.depth)
-        return Context(spark, workspace, universe, settings)
+        leave_out(self._start_seconds)
+        context = Context.open(spark, settings, most_held=settings.driver_facts // 4)
+        context.universe.nest(self._depth)
+        return context
+
+    def obey(self, limits: Limits) -> None:
+        self._depth = limits.depth
+        if "context" in self.__dict__:
+            self.context.universe.nest(limits.depth)
 
     @cached_property
     def store(self) -> MaintainedStore:
@@ -119,7 +132,7 @@ class SparkBackend:
 
         ingest = Ingest(
             self.context, self.engine.store,
-            base=self._base, strict=self.settings.strict, mixed=self.settings.mixed_arities,
+            base=self._base, strict=self.settings.strict, mixed=self.settings.mixed_arities, roots=self.settings.inputs_root,
         )  # fmt: skip
         ingest.arities, ingest.defined, ingest.rejects = self.arities, self.defined, self.rejects
         return ingest
@@ -142,48 +155,38 @@ class SparkBackend:
 
     # -- facts in ----------------------------------------------------------------------------------------------------
 
-    def insert(self, predicate: str, facts: Any) -> int:
-        return self._loaded(lambda ingest: ingest.insert(predicate, facts))
+    def batch(self, run: Run) -> SparkBatch:
+        return SparkBatch(self, run)
 
-    def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> None:
-        stated, declared = list(facts), list(inputs)
-        if stated or declared:
-            self._loaded(lambda ingest: ingest.insert_program(stated, declared))
+    @property
+    def _is_derived(self) -> bool:
+        return self.is_started and self.engine.is_materialised
 
-    def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> int:
-        return self._loaded(lambda ingest: ingest.load_file(predicate, path, options))
-
-    def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
-        return self._loaded(lambda ingest: ingest.load_directory(directory, full_name, header=header))
-
-    def load_triples(self, path: Path) -> int:
-        return self._loaded(lambda ingest: ingest.load_triples(path))
-
-    def load_table(self, predicate: str, table: DataFrame | str, columns: Sequence[str] | None) -> int:
-        """The rows of a data frame, or of a table that Spark knows by name."""
-        return self._loaded(lambda ingest: ingest.load_table(predicate, table, columns))
-
-    def _loaded(self, load: Callable[[Ingest], int]) -> int:
-        """Loads facts; after everything was derived that is a change, which somebody may want to hear of."""
-        if not self.is_started or not self.engine.is_materialised:
-            return load(self._ingest)
-        staged = self._staged()
-        load(staged)
-        inserts = list(staged.store.explicit.items())
-        difference = self._changed([], inserts, None)
-        self._ingest.include(staged)
-        if difference.inserted:
-            self.listener(difference)
-        return difference.report.explicit_inserted
-
-    def _staged(self) -> Ingest:
-        """Loads facts aside, and knows what is known."""
-        from corollary.engines.spark.ingest import Ingest
+    def ingest(self) -> Ingest:
+        """Takes facts in, aside: into a copy of the store as long as nothing was derived, and without others afterwards."""
         from corollary.engines.spark.relations import FrameStore
 
+        return self._staged(FrameStore(self.context.spark) if self._is_derived else self.store.copy())
+
+    def running(self, run: Run) -> AbstractContextManager[None]:
+        """For this time the limits and interrupts of a run stop the jobs that run."""
+        return self.context.running(run, lambda: self.store.facts)
+
+    def watched(self, work: Callable[[], T], run: Run, facts: Callable[[], int] | None = None) -> T:
+        """Where the run stops, the jobs of the work are cancelled. `facts` are those that count by now, or those of the store."""
+        from corollary.engines.spark.watched import run_watched
+
+        with self.context.running(run, facts or (lambda: self.store.facts)):
+            (found,) = run_watched([work], self.context)
+        return found
+
+    def _staged(self, store: FrameStore) -> Ingest:
+        """Loads facts aside, and knows what is known."""
+        from corollary.engines.spark.ingest import Ingest
+
         staged = Ingest(
-            self.context, FrameStore(self.context.spark),
-            base=self._base, strict=self.settings.strict, mixed=self.settings.mixed_arities,
+            self.context, store,
+            base=self._base, strict=self.settings.strict, mixed=self.settings.mixed_arities, roots=self.settings.inputs_root,
         )  # fmt: skip
         staged.arities, staged.defined = dict(self.arities), set(self.defined)
         return staged
@@ -198,69 +201,89 @@ class SparkBackend:
     def report(self) -> RunReport:
         return self.engine.report
 
-    def materialise(
-        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
-    ) -> None:
-        self.engine.materialise(check=check, finished=finished)
-
-    def replace_rules(self, graph: RuleGraph) -> None:
-        self._graph = graph
-        if self.is_started:
-            self.engine.replace_rules(graph)
+    def materialise(self, run: Run, given: Batch) -> None:
+        assert isinstance(given, SparkBatch)
+        before = dict(self.store.explicit)
+        try:
+            given.add_to(self.store)
+            self.engine.materialise(run)
+        except BaseException:
+            self.store.explicit = before
+            raise
+        given.include_in(self._ingest)
 
     def strategy(self, node: HyperNode) -> str:
-        return self._maintainer.strategy(node) if self.settings.updates else "recompute"
+        return self._maintainer.usual_way(str(node)) if self.settings.updates else "recompute"
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
     @property
-    def _maintainer(self) -> SparkMaintainer:
-        """What follows changes; it is made anew when everything was derived anew."""
-        from corollary.engines.spark.maintenance.maintainer import SparkMaintainer
+    def _maintainer(self) -> Maintainer[SparkChangingFacts]:
+        """The maintainer of this knowledge base; a new one is made after everything was derived from scratch."""
+        from corollary.engines.spark.maintenance.changing_facts import SparkChangingFacts
+        from corollary.reasoning.maintain.chooser import by_jobs
+        from corollary.reasoning.maintain.transaction import Maintainer
 
         engine = self.engine
         if self._known_maintainer is None or self._known_maintainer[0] is not engine.report:
-            made = SparkMaintainer(
-                self.context, self.store, self._graph, engine.run_all, engine.know_constants,
-                strategy=self.settings.strategy, discards_errors=self.settings.discards_errors,
+            facts = SparkChangingFacts(
+                self.context, self.store, engine.run_all, engine.know_constants,
+                discards_errors=self.settings.discards_errors,
             )  # fmt: skip
-            self._known_maintainer = (engine.report, made)
+            strategy = by_jobs(self.settings.strategy, self.context.settings.recompute_facts)
+            self._known_maintainer = engine.report, Maintainer(facts, self._graph, strategy)
         return self._known_maintainer[1]
 
-    def apply(
-        self,
-        deletes: Sequence[tuple[str, Any]],
-        inserts: Sequence[tuple[str, Any]],
-        graph: RuleGraph | None,
-    ) -> Difference:
+    def apply(self, batch: Batch, graph: RuleGraph | None, run: Run) -> Difference:
         """Changes facts and rules, and what follows from them; or raises, and nothing has changed."""
-        count = len(deletes)
-        encoded = self._ingest.encoded([*deletes, *inserts])
-        difference = self._changed(encoded[:count], encoded[count:], graph)
-        for predicate, frame in encoded[count:]:
-            self.defined.add(predicate)
-            if frame.rows != 0:
-                self.arities.setdefault(predicate, frame.arity)
+        assert isinstance(batch, SparkBatch)
+        if not self._is_derived:
+            if run.counts_facts and not batch.is_empty:
+                run.check(self.store.facts + batch.count)
+            if graph is not None:
+                self._graph = graph
+                if self.is_started:
+                    self.engine.replace_rules(graph)
+            if not batch.is_empty:
+                batch.include_in(self._ingest)
+                batch.add_to(self.engine.store)
+            self.arities.update(batch.arities)
+            return only_explicit(batch.count)
+        with self.running(run):
+            difference = self._changed(batch.deleted, batch.frames(), graph, run)
+        batch.include_in(self._ingest)
         return difference
 
-    def _changed(self, deletes: Stated, inserts: Stated, graph: RuleGraph | None) -> Difference:
-        from corollary.engines.spark.maintenance.anew import change_anew
+    def include(self, batch: Batch) -> None:
+        assert isinstance(batch, SparkBatch)
+        self.arities.update(batch.arities)
 
-        self.prepare()
-        engine, wanted, check = self.engine, graph or self._graph, self.new_check()
+    def _changed(self, deletes: ExplicitFacts, inserts: ExplicitFacts, graph: RuleGraph | None, run: Run) -> Difference:
+        from corollary.engines.spark.maintenance.from_scratch import SparkDerivedFacts
+        from corollary.reasoning.maintain.from_scratch import change_from_scratch
+
+        self.prepare(run)
+        engine, wanted = self.engine, graph or self._graph
         if self.settings.updates:
             maintainer = self._maintainer
-            maintainer.committing = self.committing
-            outcome = engine.change(lambda: maintainer.apply(deletes, inserts, graph, check), wanted, check)
+
+            def commit(outcome: Outcome) -> None:
+                run.seal()
+                if self.committing is not None:
+                    self.committing(maintainer.facts.state)
+
+            outcome = engine.change(lambda: maintainer.apply((deletes, inserts), graph, run, commit), wanted, run)
         else:
-            outcome = change_anew(engine, self.store, (deletes, inserts), (self._graph, wanted), check)
+            derived = SparkDerivedFacts(engine, self.store, self._graph)
+            outcome = change_from_scratch(derived, (deletes, inserts), wanted, run, lambda outcome: None)
         self._graph = wanted
         return self._difference(outcome)
 
-    def prepare(self) -> None:
+    def prepare(self, run: Run) -> None:
         """A change is about to come."""
-        if self.preparing is not None:
-            self.preparing()
+        preparing = self.preparing
+        if preparing is not None:
+            self.watched(lambda: preparing(run), run)
             self.preparing = None
 
     def _difference(self, outcome: Outcome) -> Difference:
@@ -290,14 +313,14 @@ class SparkBackend:
 
         return self._result(empty_frame(self.context.spark, self.arities.get(predicate, 0)), prefixes)
 
-    def answers(self, query: Query, prefixes: Mapping[str, str]) -> Result:
+    def answers(self, query: Query, prefixes: Mapping[str, str], run: Run) -> Result:
         from corollary.engines.spark.result import SparkResult
 
         names = [variable.name for variable in query.variables]
-        return SparkResult(self.context, self.engine.answers(query), names, prefixes)
+        return SparkResult(self.context, self.engine.answers(query, run), names, prefixes)
 
     @property
-    def stated(self) -> set[str]:
+    def explicit_predicates(self) -> set[str]:
         return set(self.engine.store.explicit)
 
     def derived_by(
@@ -306,11 +329,13 @@ class SparkBackend:
         wanted: Mapping[str, Sequence[str]],
         given: Mapping[str, Any],
         prefixes: Mapping[str, str],
+        run: Run,
     ) -> dict[str, Result]:
         from corollary.engines.spark.result import SparkResult
 
-        frames = dict(self._ingest.encoded(list(given.items())))
-        found = self.engine.derived_by(graph, wanted, frames, self.new_check())
+        with self.running(run):
+            frames = dict(self._ingest.encoded(list(given.items())))
+            found = self.engine.derived_by(graph, wanted, frames, run)
         return {name: SparkResult(self.context, frame, wanted[name], prefixes) for name, frame in found.items()}
 
     def _result(self, frame: Frame, prefixes: Mapping[str, str] | None) -> Result:
@@ -318,20 +343,27 @@ class SparkBackend:
 
         return SparkResult(self.context, frame, [f"a{place}" for place in range(1, frame.arity + 1)], prefixes)
 
-    def view(self, predicate: str, prefixes: Mapping[str, str]) -> str:
-        from corollary.engines.spark.publish.publisher import create_view
+    @cached_property
+    def _views(self) -> SparkViews:
+        from corollary.engines.spark.publish.views import SparkViews
+
+        return SparkViews()
+
+    def view(self, predicate: str, prefixes: Mapping[str, str], name: str | None = None) -> str:
+        from corollary.engines.spark.publish.publisher import decoded_frame
         from corollary.engines.spark.relations import empty_frame
 
         frame = self.engine.visible(predicate)
         if frame is None:
             frame = empty_frame(self.context.spark, self.arities.get(predicate, 0))
-        return create_view(self.context, frame, predicate)
+        return self._views.create(decoded_frame(self.context, frame), predicate, name)
 
-    def owners(self, predicate: str) -> dict[str, int]:
+    def owners(self, predicates: Collection[str], run: Run) -> dict[str, dict[str, int]]:
         if not self.settings.updates:
             raise ValueError("who supports a fact is known where updates are expected only")
-        if predicate not in self.store.arities:
-            return {}
+        return {name: self._owners(name) if name in self.store.arities else {} for name in predicates}
+
+    def _owners(self, predicate: str) -> dict[str, int]:
         owners = self.store.owners(predicate)
         counts = {owner: frame.counted().rows or 0 for owner, frame in owners.items()}
         return {owner: count for owner, count in counts.items() if count}
@@ -345,16 +377,103 @@ class SparkBackend:
         result.write(path, **{name: options[name] for name in plain}, database=database)
 
     def close(self) -> None:
-        """Removes the tables of this knowledge base; the session stays, others may be using it."""
+        """Removes the tables and views of this knowledge base; the session stays, others may be using it."""
+        if "_views" in self.__dict__:
+            self._views.close()
         if "context" in self.__dict__:
             self.context.workspace.close()
+
+
+class SparkBatch:
+    """The facts of one change, which are not in the store yet."""
+
+    def __init__(self, backend: SparkBackend, run: Run) -> None:
+        self._backend = backend
+        self._run = run
+        self._known = dict(backend.arities)
+        self._inserted: list[tuple[str, Frame]] = []
+        self.deleted: list[tuple[str, Frame]] = []
+        self.count = 0
+
+    @cached_property
+    def _ingest(self) -> Ingest:
+        return self._backend.ingest()
+
+    @property
+    def _is_started(self) -> bool:
+        return "_ingest" in self.__dict__
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._is_started
+
+    @property
+    def arities(self) -> dict[str, int]:
+        return self._ingest.arities if self._is_started else self._known
+
+    def frames(self) -> list[tuple[str, Frame]]:
+        """The facts that come, where they were taken in aside."""
+        return [*self._inserted, *self._ingest.store.explicit.items()] if self._is_started else []
+
+    def add_to(self, store: FrameStore) -> None:
+        """The facts are those of the store, with others: it has them now."""
+        if self._is_started:
+            store.explicit.update(self._ingest.store.explicit)
+            for name, arity in self._ingest.store.arities.items():
+                store.arities.setdefault(name, arity)
+
+    def include_in(self, ingest: Ingest) -> None:
+        """They are in the store now."""
+        if self._is_started:
+            ingest.include(self._ingest)
+        else:
+            ingest.arities.update(self._known)
+
+    def insert(self, predicate: str, facts: Any) -> None:
+        self._load(lambda ingest: ingest.insert(predicate, facts))
+
+    def change(self, inserts: Sequence[tuple[str, Any]], deletes: Sequence[tuple[str, Any]]) -> None:
+        """Facts that come and go, read together, which takes less time than one by one."""
+        if not inserts and not deletes:
+            return
+        # The facts of before do not count: the change may take them away.
+        encoded = self._backend.watched(lambda: self._ingest.encoded([*inserts, *deletes]), self._run, lambda: 0)
+        self._inserted += encoded[: len(inserts)]
+        self.deleted += encoded[len(inserts) :]
+        for predicate, frame in self._inserted:
+            self._ingest.defined.add(predicate)
+            if frame.rows != 0:
+                self.arities.setdefault(predicate, frame.arity)
+
+    def insert_program(self, facts: Iterable[FactBlock], inputs: Iterable[InputDeclaration]) -> None:
+        blocks, declared = list(facts), list(inputs)
+        if blocks or declared:
+            self._load(lambda ingest: ingest.insert_program(blocks, declared))
+
+    def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> None:
+        self._load(lambda ingest: ingest.load_file(predicate, path, options))
+
+    def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> None:
+        self._load(lambda ingest: ingest.load_directory(directory, full_name, header=header))
+
+    def load_triples(self, path: Path, options: ReadOptions) -> None:
+        self._load(lambda ingest: ingest.load_triples(path, options))
+
+    def load_table(self, predicate: str, table: DataFrame | str, columns: Sequence[str] | None) -> None:
+        """The rows of a data frame, or of a table that Spark knows by name."""
+        self._load(lambda ingest: ingest.load_table(predicate, table, columns))
+
+    def _load(self, load: Callable[[Ingest], int]) -> None:
+        ingest = self._ingest
+        ingest.arities.update({name: arity for name, arity in self._known.items() if name not in ingest.arities})
+        self.count += self._backend.watched(lambda: load(ingest), self._run)
 
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
     """A Spark that does not start, as a diagnostic."""
-    from corollary.engines.spark.errors import SparkUnavailableError
-    from corollary.engines.spark.ingest.failures import explained, is_of_spark
+    from corollary.engines.spark_session.failures import explained, is_of_spark
+    from corollary.engines.spark_session.unavailable import SparkUnavailableError
 
     try:
         yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
@@ -95,6 +96,7 @@ def main() -> None:
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
+    warnings.showwarning = _show_warning
     try:
         app(_with_kinds(sys.argv[1:]))
     except Exception as error:
@@ -103,6 +105,13 @@ def main() -> None:
         typer.echo(f"internal error: {type(error).__name__}: {error}", err=True)
         typer.echo("This is a mistake in Corollary, not in your program. COROLLARY_DEBUG=1 shows where.", err=True)
         sys.exit(ExitCode.INTERNAL)
+
+
+def _show_warning(
+    message: Warning | str, category: object, filename: str, lineno: int, file: object = None, line: object = None
+) -> None:
+    """A diagnostic says its own place: that of the caller is inside this package."""
+    typer.echo(str(message), err=True)
 
 
 def _with_kinds(arguments: list[str]) -> list[str]:

@@ -38,7 +38,7 @@ def print_answers(kb: KnowledgeBase, query: Query, *, echo: bool = True) -> None
 
 def print_json_answers(kb: KnowledgeBase, query: Query) -> None:
     """One object on one line; the values are written as in JSON files of facts."""
-    from corollary.sources.json_lines import json_text
+    from corollary.io.json_lines import json_text
 
     result = kb.query(query)
     text = json.dumps(query_text(kb, query), ensure_ascii=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import Printer, parse
-from corollary.program import Clause, Facts, Program
+from corollary.program import Clause, FactBlock, Program
 from corollary.transactions import Change, TransactionResult
 
 IS_CHANGE = re.compile(r"\s*[+-]")
@@ -36,7 +36,7 @@ def _change(sign: re.Match[str], text: str, prefixes: Mapping[str, str]) -> Chan
     parsed = parse(Source(text, "<input>"), prefixes=dict(prefixes))
     if parsed.errors:
         raise ProgramError(parsed.diagnostics)
-    kind = Clause if is_rule else Facts
+    kind = Clause if is_rule else FactBlock
     for statement in parsed.program.statements:
         if not isinstance(statement, kind):
             hint = "write '+rule' before a rule and '+' or '-' before a fact"
@@ -57,7 +57,7 @@ def _rows(program: Program) -> dict[str, list[tuple[object, ...]]]:
 
 
 def difference_lines(result: TransactionResult, prefixes: Mapping[str, str], shown: int = 5) -> list[str]:
-    """What came and went, a few facts of each predicate."""
+    """Return lines that show the inserted and deleted facts, a few of each predicate."""
     printer = Printer(dict(prefixes))
     lines: list[str] = []
     for sign, facts in (("-", result.deleted), ("+", result.inserted)):

@@ -30,7 +30,7 @@ def check(
     settings: SettingsFile = None,
     set_: SetOptions = None,
 ) -> None:
-    """Check programs: mistakes, doubts, and a summary of predicates, rules and hyper-nodes.
+    """Check programs: errors, warnings, and a summary of predicates, rules and hyper-nodes.
 
     Exits with 0, or with 1 when there are errors.
     """

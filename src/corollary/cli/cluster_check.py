@@ -1,4 +1,4 @@
-"""What `corollary doctor --spark` asks of the executors: do they run the same programs as the driver, and see the workspace?"""
+"""The checks of `corollary doctor --spark` on executors: do they run the same programs as the driver, and see the workspace?"""
 
 from __future__ import annotations
 

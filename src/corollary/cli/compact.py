@@ -17,7 +17,7 @@ def compact(
         typer.Option("--keep", metavar="N", min=1, help="Forget all versions but the last N, and free their space."),
     ] = None,
 ) -> None:
-    """Write all facts anew, in few files. Small files are merged now and then anyway; this does all of them at once.
+    """Rewrite all facts in few files. Small files are merged now and then anyway; this does all of them at once.
 
     Earlier versions stay and take space until `--keep` says how many are enough.
     """

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from corollary import __version__
 from corollary.cli.cluster_check import versions, versions_of_tasks
 from corollary.cli.options import Conf, EngineName, Master, WorkspaceDirectory, engine_options
-from corollary.engines.spark import SparkUnavailableError, find_java, start_session
+from corollary.engines.spark_session import SparkUnavailableError, find_java, start_session
 from corollary.machine import memory_megabytes, usable_cores
 
 
@@ -97,10 +97,10 @@ def _spark_works(console: Console, master: str | None, conf: dict[str, str], wor
         # Whatever it is, the user asked whether Spark works: the answer is no, and this is the reason.
         console.print(f"Spark does not work: {escape(str(error))}")
         return False
-    others = {machine: told - {versions()} for machine, told in found.items() if told - {versions()}}
-    for machine, told in others.items():
+    others = {machine: reported - {versions()} for machine, reported in found.items() if reported - {versions()}}
+    for machine, reported in others.items():
         console.print(
-            f"Tasks on {escape(machine)} run with {escape('; '.join(sorted(told)))}, and here is {versions()}."
+            f"Tasks on {escape(machine)} run with {escape('; '.join(sorted(reported)))}, and here is {versions()}."
         )
     console.print(f"Spark works: it started in {started - start:.1f} s, and a first job took {done - started:.1f} s.")
     return not others

@@ -9,7 +9,7 @@ import typer
 
 from corollary.cli.changes import difference_lines
 from corollary.cli.output import terminal, terminal_for_errors
-from corollary.cli.stores import StorePath, open_store, told
+from corollary.cli.stores import StorePath, open_store, print_result
 
 ChangeFile = Annotated[Path, typer.Argument(metavar="FILE", help="A change file.")]
 
@@ -42,4 +42,4 @@ def apply(path: StorePath, file: ChangeFile) -> None:
     result = kb.apply(file)
     for line in difference_lines(result, kb.program.prefixes):
         terminal().print(line, markup=False)
-    told(kb, result)
+    print_result(kb, result)

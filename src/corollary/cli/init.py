@@ -6,10 +6,12 @@ from corollary.cli.options import (
     Data,
     Facts,
     FactsHeader,
+    InputsRoot,
     LimitFacts,
     LimitTime,
     Programs,
     Rdf,
+    RdfBase,
     RejectsFile,
     SetOptions,
     SettingsFile,
@@ -29,12 +31,14 @@ def init(
     facts: Facts = None,
     facts_header: FactsHeader = False,
     rdf: Rdf = None,
+    rdf_base: RdfBase = None,
     limit_time: LimitTime = None,
     limit_facts: LimitFacts = None,
     strict: Strict = False,
     rejects: RejectsFile = None,
     settings: SettingsFile = None,
     set_: SetOptions = None,
+    inputs_root: InputsRoot = None,
 ) -> None:
     """Make a knowledge base in a new directory: rules, facts, and everything that follows from them.
 
@@ -46,8 +50,8 @@ def init(
     if Store.is_store(path):
         hint = "a knowledge base is there: `corollary update` changes it, `corollary query` asks it"
         raise ProgramError([Diagnostic(catalogue.PLACE_TAKEN, f"{path} is not empty", None, hint)])
-    data = Data(facts, facts_header, rdf or (), strict, rejects)
-    chosen = chosen_settings(settings, set_, limit_time=limit_time, limit_facts=limit_facts)
+    data = Data(facts, facts_header, rdf or (), strict, rejects, rdf_base=rdf_base)
+    chosen = chosen_settings(settings, set_, limit_time=limit_time, limit_facts=limit_facts, inputs_root=inputs_root)
     kb = open_knowledge_base(read_sources(files), data, chosen)
     derive(kb)
     kb.save(path)

@@ -28,6 +28,14 @@ Rdf = Annotated[
     list[Path] | None,
     typer.Option("--rdf", metavar="FILE", help="Load RDF as p(s, o), and C(s) for rdf:type; may be repeated."),
 ]
+RdfBase = Annotated[
+    str | None,
+    typer.Option(
+        "--rdf-base",
+        metavar="IRI",
+        help="Resolve relative IRIs of --rdf against this one; they stay as they are otherwise.",
+    ),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="A row that does not fit is an error, before anything is derived.")
 ]
@@ -46,6 +54,18 @@ SettingsFile = Annotated[
 SetOptions = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting, such as limits.rounds=100; may be repeated."),
+]
+InputsRoot = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--inputs-root",
+        metavar="DIR",
+        help="@input may read below this folder or address, not only beside the program.",
+    ),
+]
+OutputsRoot = Annotated[
+    list[str] | None,
+    typer.Option("--outputs-root", metavar="DIR", help="@output may write below this folder or address."),
 ]
 
 
@@ -76,7 +96,7 @@ WorkspaceDirectory = Annotated[
 
 
 def engine_options(engine: EngineName, master: str | None, conf: list[str], workspace: str | None) -> dict[str, Any]:
-    """What only the Spark engine takes; it is a mistake to give it to the other."""
+    """Return the options that only the Spark engine takes; raise `typer.BadParameter` where they are given to the other."""
     given = {"--master": master, "--conf": conf, "--workspace": workspace}
     if engine is not EngineName.SPARK:
         for name, value in given.items():
@@ -99,6 +119,7 @@ class Data:
     rdf: Sequence[Path] = ()
     strict: bool = False
     rejects: Path | None = None
+    rdf_base: str | None = None
 
 
 def chosen_settings(
@@ -107,10 +128,13 @@ def chosen_settings(
     *,
     limit_time: float | None = None,
     limit_facts: int | None = None,
+    inputs_root: list[str] | None = None,
+    outputs_root: list[str] | None = None,
     **given: Any,
 ) -> Settings:
     """The settings of a file, then those of `--set`, then those that have an option of their own."""
     settings = Settings.read(file) if file is not None else Settings()
+    given = {"inputs_root": inputs_root or None, "outputs_root": outputs_root or None, **given}
     limits = {"seconds": limit_time, "facts": limit_facts}
     try:
         written = settings_from_texts(texts or ())
@@ -137,14 +161,14 @@ def open_knowledge_base(
     if data.facts is not None:
         kb.load_facts(data.facts, header=data.facts_header)
     for path in data.rdf:
-        kb.load_rdf(path)
+        kb.load_rdf(path, base=data.rdf_base)
     print_diagnostics(kb.warnings)
     report_rejects(kb, data.rejects)
     return kb
 
 
 def checked_optimisations(names: Sequence[str]) -> Sequence[str]:
-    """The same names; one that is none is a mistake in the command."""
+    """Return the names; raise `typer.BadParameter` for one that is no optimisation."""
     for name in names:
         if name not in OPTIMISATIONS:
             hint = did_you_mean(name, OPTIMISATIONS) or f"there are {', '.join(OPTIMISATIONS)}"
@@ -154,7 +178,7 @@ def checked_optimisations(names: Sequence[str]) -> Sequence[str]:
 
 def report_rejects(kb: KnowledgeBase, path: Path | None) -> None:
     """How many rows were left out, and the first of them; all of them go into a file."""
-    from corollary.sources.rejects import write_rejects
+    from corollary.io.rejects import write_rejects
 
     rejects = kb.rejects
     if path is not None:

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, diagnostics on the terminal, tables, reading programs."""
+"""Helpers that the commands share: exit codes, diagnostics on the terminal, tables, reading programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, render
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, render, shown_first
 from corollary.language import decode_source, read_source
 
 
@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
 
 
 def exit_code_of(error: ProgramError) -> ExitCode:
-    """What a mistake of the user means for the shell: the program, the data, or a limit."""
+    """Return the exit code for a user's mistake: in the program, in the data, or a limit."""
     wrong = [diagnostic for diagnostic in error.diagnostics if diagnostic.is_error]
     if any(diagnostic.kind is catalogue.LIMIT_REACHED for diagnostic in wrong):
         return ExitCode.LIMIT
@@ -60,7 +60,8 @@ def terminal_for_errors() -> Console:
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """To the standard error; with colours where it is a terminal."""
     console = terminal_for_errors()
-    for diagnostic in diagnostics:
+    shown, others = shown_first(diagnostics)
+    for diagnostic in shown:
         first, *rest = render(diagnostic).split("\n")
         text = Text(first, style="bold red" if diagnostic.is_error else "bold yellow")
         for line in rest:
@@ -68,6 +69,8 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
             text.append("\n" + line, style=style or "default not bold")
         console.print(text)
         console.print()
+    if others:
+        console.print(others)
 
 
 def table_lines(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a long run shows on a terminal: the hyper-node at work, rounds, facts, speed; and that kernels are compiled."""
+"""Progress on a terminal: the current hyper-node, rounds, facts, speed; and that kernels are compiled."""
 
 from __future__ import annotations
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
+import typer
+
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.io.formats import FORMATS, file_name, format_of
+from corollary.io.options import DATABASE, ReadOptions, option_error
+from corollary.io.roots import home_of, place_below
 from corollary.knowledge_base import KnowledgeBase
 from corollary.program import OutputDeclaration
-from corollary.sources.formats import Format, file_name, format_of
-from corollary.sources.options import DATABASE, ReadOptions, option_error
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+WRITTEN = [name for name, form in FORMATS.items() if form.is_written]
 
 
-class OutFormat(StrEnum):
-    CSV = "csv"
-    PARQUET = "parquet"
-    NT = "nt"
-    JSON = "json"
-    DELTA = "delta"
+def written_format(name: str | None) -> str | None:
+    """Return the name of a format that can be written; raise a usage error for any other."""
+    if name is not None and name not in WRITTEN:
+        raise typer.BadParameter(f"'{name}' is not one of {', '.join(WRITTEN)}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _File:
     more: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def publish(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None, *, header: bool) -> list[Path | str]:
+def publish(kb: KnowledgeBase, directory: Path | None, form: str | None, *, header: bool) -> list[Path | str]:
     """Writes the files that the program and the command ask for, and gives their names.
 
     With a directory, these are the predicates of `@output`, or all derived ones where the program has none. A file that an
@@ -56,20 +56,20 @@ def publish(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None, *
     return [file.path for file in wanted]
 
 
-def _plain(predicate: str, directory: Path, form: OutFormat | None, header: bool) -> _File:
-    chosen = Format(form or OutFormat.CSV)
+def _plain(predicate: str, directory: Path, form: str | None, header: bool) -> _File:
+    chosen = FORMATS[form or "csv"]
     return _File(predicate, directory / file_name(predicate, chosen), None, header)
 
 
-def _declared(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None, *, header: bool) -> list[_File]:
+def _declared(kb: KnowledgeBase, directory: Path | None, form: str | None, *, header: bool) -> list[_File]:
     files: dict[tuple[str, Path | str], _File] = {}
     for declaration in kb.program.outputs:
         options, mode = _options(declaration)
-        if declaration.location is not None and _ADDRESS.match(declaration.location):
+        place = _place(kb, declaration, directory)
+        if isinstance(place, str):
             more = {"mode": mode, **{name: getattr(options, name) for name in DATABASE if name != "query"}}
-            file = _File(declaration.predicate, declaration.location, options.format, header or options.header, more)
-        elif declaration.location is not None:
-            path = (directory or _home(declaration)) / declaration.location
+            file = _File(declaration.predicate, place, options.format, header or options.header, more)
+        elif (path := place) is not None:
             format_of(path, options.format, declaration.span)
             file = _File(declaration.predicate, path, options.format, header or options.header, {"mode": mode})
         elif directory is not None:
@@ -81,7 +81,7 @@ def _declared(kb: KnowledgeBase, directory: Path | None, form: OutFormat | None,
 
 
 def _options(declaration: OutputDeclaration) -> tuple[ReadOptions, str | None]:
-    """What an `@output` says, and the mode in which it writes."""
+    """Return the options of an `@output`, and the mode in which it writes."""
     given = dict(declaration.options)
     known = ("header", "format", "mode", *DATABASE)
     for name in given:
@@ -92,8 +92,12 @@ def _options(declaration: OutputDeclaration) -> tuple[ReadOptions, str | None]:
     return ReadOptions.of(given, declaration.span, written=True), str(mode) if mode is not None else None
 
 
-def _home(declaration: OutputDeclaration) -> Path:
-    """Where the program file is that says so; the current directory for a text."""
-    span = declaration.span
-    is_file = span is not None and Path(span.source.name).is_file()
-    return Path(span.source.name).parent if span is not None and is_file else Path()
+def _place(kb: KnowledgeBase, declaration: OutputDeclaration, directory: Path | None) -> Path | str | None:
+    """The path or address that an `@output` names: below the directory that the command names, or beside the program file."""
+    if declaration.location is None:
+        return None
+    span, roots = declaration.span, kb.settings.outputs_root
+    if directory is not None:  # the command's own word: a root, too
+        roots = (str(directory), *roots)
+    home = directory or home_of(span, Path())
+    return place_below(declaration.location, home, roots, span, setting="outputs_root", word="write")

@@ -12,10 +12,12 @@ from corollary.cli.options import (
     Data,
     Facts,
     FactsHeader,
+    InputsRoot,
     LimitFacts,
     LimitTime,
     Mode,
     Rdf,
+    RdfBase,
     RejectsFile,
     SetOptions,
     SettingsFile,
@@ -40,6 +42,7 @@ def query(
     facts: Facts = None,
     facts_header: FactsHeader = False,
     rdf: Rdf = None,
+    rdf_base: RdfBase = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
     limit_time: LimitTime = None,
     limit_facts: LimitFacts = None,
@@ -52,18 +55,25 @@ def query(
     ] = False,
     settings: SettingsFile = None,
     set_: SetOptions = None,
+    inputs_root: InputsRoot = None,
 ) -> None:
     """Answer one query about a program and its data, or about a knowledge base that `corollary init` has made."""
-    data = Data(facts, facts_header, rdf or (), strict, rejects)
+    data = Data(facts, facts_header, rdf or (), strict, rejects, rdf_base=rdf_base)
     if file.is_dir():
         kb = _stored(file, version, data)
     else:
         chosen = chosen_settings(
-            settings, set_, limit_time=limit_time, limit_facts=limit_facts, updates=False, mode=mode
+            settings,
+            set_,
+            limit_time=limit_time,
+            limit_facts=limit_facts,
+            inputs_root=inputs_root,
+            updates=False,
+            mode=mode,
         )
         kb = open_knowledge_base(read_sources([file]), data, chosen)
     asked = kb.parse_query(text)
-    print_diagnostics(kb.unknown_predicates(asked))
+    print_diagnostics(kb.query_warnings(asked))
     if explain:
         terminal().print(kb.demanded(asked).text(kb.program.prefixes), end="", markup=False, soft_wrap=True)
         return

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from corollary.cli.options import Data, Facts, FactsHeader, Programs, Rdf, open_knowledge_base
+from corollary.cli.options import (
+    Data,
+    Facts,
+    FactsHeader,
+    InputsRoot,
+    Programs,
+    Rdf,
+    RdfBase,
+    chosen_settings,
+    open_knowledge_base,
+)
 from corollary.cli.output import read_sources, table_lines, terminal
 from corollary.cli.run import derive
 
@@ -16,10 +26,20 @@ def rules(
     facts: Facts = None,
     facts_header: FactsHeader = False,
     rdf: Rdf = None,
+    rdf_base: RdfBase = None,
     text: Annotated[bool, typer.Option("--text/--no-text", help="Show the text of each rule.")] = True,
+    inputs_root: InputsRoot = None,
 ) -> None:
-    """List the rules: their hyper-node, its module, how it follows changes, and how many facts it derives."""
-    kb = open_knowledge_base(read_sources(files), Data(facts, facts_header, rdf or ()))
+    """List the rules: their hyper-node, its module, how it follows changes, and how many facts it derives.
+
+    A hyper-node is a group of rules that depend on each other in a circle, and so are evaluated together; a rule that is in no
+    circle is a hyper-node by itself.
+    """
+    kb = open_knowledge_base(
+        read_sources(files),
+        Data(facts, facts_header, rdf or (), rdf_base=rdf_base),
+        chosen_settings(None, None, inputs_root=inputs_root),
+    )
     derive(kb)
     header = ["rule", "hyper-node", "module", "maintained by", "derives", *(["text"] if text else [])]
     rows = [

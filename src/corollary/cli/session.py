@@ -1,4 +1,4 @@
-"""What a session of `corollary repl` does with the lines that it is given. No mistake ends it."""
+"""Runs the lines of `corollary repl`. No mistake ends the session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from corollary.cli.run import derive
 from corollary.diagnostics import ProgramError, Source, catalogue, did_you_mean
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import Printer, parse, print_rule, read_source
-from corollary.program import Facts, Program, Query
+from corollary.program import FactBlock, Program, Query
+from corollary.settings import ALLOWED
 
 COMMANDS = (":help", ":predicates", ":rules", ":load", ":quit")
 
@@ -51,7 +52,7 @@ class Session:
         return bool(self._lines)
 
     def names(self) -> list[str]:
-        """What can be completed: the predicates as they are written."""
+        """Return the names that can be completed: the predicates as they are written."""
         printer = Printer(self._kb.program.prefixes)
         return [printer.predicate(name) for name in self._kb.predicates()]
 
@@ -103,23 +104,23 @@ class Session:
         if parsed.errors:
             raise ProgramError(parsed.diagnostics)
         self._take(parsed.program)
-        doubts = [*parsed.diagnostics, *self._kb.warnings]
+        warnings = [*parsed.diagnostics, *self._kb.warnings]
         quiet = (catalogue.UNDEFINED_PREDICATE, catalogue.UNKNOWN_IN_QUERY, catalogue.EMPTY_PROGRAM)
-        shown = {id(d): d for d in doubts if d.kind not in quiet and (d.span is None or d.span.source is source)}
+        shown = {id(d): d for d in warnings if d.kind not in quiet and (d.span is None or d.span.source is source)}
         print_diagnostics(shown.values())
         return True
 
     def _change(self, text: str) -> None:
         derive(self._kb)
         prefixes = self._kb.program.prefixes
-        result = self._kb.apply(*changes.parse_changes(text, prefixes))
+        result = self._kb.apply(*changes.parse_changes(text, prefixes), allow=ALLOWED)
         terminal().print("\n".join(changes.difference_lines(result, prefixes)), markup=False, style="dim")
 
     def _take(self, program: Program) -> None:
-        rules = Program(tuple(s for s in program.statements if not isinstance(s, (Facts, Query))))
+        rules = Program(tuple(s for s in program.statements if not isinstance(s, (FactBlock, Query))))
         if rules.statements:
             before = {rule.name for rule in self._kb.program.rules}
-            self._kb.add_rules(rules)
+            self._kb.add_rules(rules, allow=ALLOWED)  # who types here is the host
             added = [rule.name for rule in self._kb.program.rules if rule.name not in before]
             if added:
                 terminal().print(f"added {', '.join(added)}", markup=False, style="dim")
@@ -130,8 +131,9 @@ class Session:
             self._ask(query)
 
     def _ask(self, query: Query) -> None:
-        print_diagnostics(self._kb.unknown_predicates(query))
-        derive(self._kb)
+        print_diagnostics(self._kb.query_warnings(query))
+        if not self._kb.is_on_demand(query, "materialise"):  # it is where rules that do not feed it may have no end
+            derive(self._kb)
         print_answers(self._kb, query, echo=self._echo)
 
     # -- commands ----------------------------------------------------------------------------------------------------

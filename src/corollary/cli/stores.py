@@ -1,4 +1,4 @@
-"""What the commands share that work on a knowledge base in a directory."""
+"""Helpers that the commands on a knowledge base in a directory share."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import typer
 from corollary.cli.output import plural, terminal_for_errors
 from corollary.cli.progress import announce_compiling
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.io.formats import format_of
+from corollary.io.options import ReadOptions
+from corollary.io.read import read_file
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse, read_source
-from corollary.program import Clause, PrefixDeclaration, Program
-from corollary.program import Facts as StatedFacts
+from corollary.program import Clause, FactBlock, PrefixDeclaration, Program
 from corollary.program.arities import name_with_arity
-from corollary.sources.formats import format_of
-from corollary.sources.options import ReadOptions
-from corollary.sources.read import read_file
 from corollary.transactions import TransactionResult
 
 StorePath = Annotated[Path, typer.Argument(metavar="PATH", help="The directory of the knowledge base.")]
@@ -64,9 +63,10 @@ def _facts_of(kb: KnowledgeBase, path: Path) -> list[tuple[str, Any]]:
 
 
 def _no_facts(program: Program) -> Iterator[Diagnostic]:
-    """What a file of facts says beside them: leaving it out would be a change other than the one that was asked for."""
+    """Errors for the statements of a file of facts that are no facts: ignoring them would make another change than the one asked
+    for."""
     for statement in program.statements:
-        if isinstance(statement, (StatedFacts, PrefixDeclaration)):
+        if isinstance(statement, (FactBlock, PrefixDeclaration)):
             continue
         what, hint = "another statement", None
         if isinstance(statement, Clause):
@@ -77,7 +77,7 @@ def _no_facts(program: Program) -> Iterator[Diagnostic]:
         yield Diagnostic(catalogue.BAD_ROW, message, statement.span, hint)
 
 
-def told(kb: KnowledgeBase, result: TransactionResult) -> None:
+def print_result(kb: KnowledgeBase, result: TransactionResult) -> None:
     """One line to the standard error: the version, and what changed."""
     came = sum(len(result.inserted[name]) for name in result.inserted)
     went = sum(len(result.deleted[name]) for name in result.deleted)

@@ -17,7 +17,9 @@ from corollary.cli.options import (
     Data,
     Facts,
     FactsHeader,
+    InputsRoot,
     Rdf,
+    RdfBase,
     SetOptions,
     SettingsFile,
     Strict,
@@ -38,7 +40,6 @@ _SHOWN_REJECTS = 5
 
 class StreamStrategy(StrEnum):
     BF_MARKING = "bf-marking"
-    BF_MARKING_LITERAL = "bf-marking-literal"
     BF = "bf"
     DRED_MARKING = "dred-marking"
     DRED = "dred"
@@ -62,6 +63,7 @@ def stream(
     facts: Facts = None,
     facts_header: FactsHeader = False,
     rdf: Rdf = None,
+    rdf_base: RdfBase = None,
     strict: Strict = False,
     strategy: Annotated[
         StreamStrategy, typer.Option("--strategy", help="How updates are followed; the facts are the same.")
@@ -85,6 +87,7 @@ def stream(
     ] = None,
     settings: SettingsFile = None,
     set_: SetOptions = None,
+    inputs_root: InputsRoot = None,
 ) -> None:
     """Keep the consequences of a program exact under a stream of updates.
 
@@ -97,7 +100,7 @@ def stream(
         raise typer.BadParameter("the standard input cannot be both the program and the updates")
     source = sys.stdin.buffer if updates == "-" else updates  # bytes, for a line that is no text is one bad update
     options: dict[str, Any] = {"strategy": strategy.value, "policy": policy.value, "largest": largest}
-    data = Data(facts, facts_header, rdf or (), strict, None)
+    data = Data(facts, facts_header, rdf or (), strict, None, rdf_base=rdf_base)
     if len(files) == 1 and files[0].is_dir():
         if data != Data() or settings is not None or set_:
             raise typer.BadParameter("a knowledge base in a directory has its facts and its settings")
@@ -105,7 +108,7 @@ def stream(
         if updates != "-":
             options["name"] = str(Path(updates).absolute())
     else:
-        kb = open_knowledge_base(read_sources(files), data, chosen_settings(settings, set_))
+        kb = open_knowledge_base(read_sources(files), data, chosen_settings(settings, set_, inputs_root=inputs_root))
         derive(kb)
     with kb.stream(source, follow=follow, rejects=rejects, **options) as results, _statistics(stats, results) as note:
         try:
@@ -121,7 +124,7 @@ def stream(
 
 def _line(result: StreamResult) -> str:
     """One object; the values are written as in JSON files of facts."""
-    from corollary.sources.json_lines import json_text
+    from corollary.io.json_lines import json_text
 
     if result.rejected is not None:
         return json.dumps({"update": result.number, "rejected": result.rejected.reason}, ensure_ascii=False)
@@ -138,14 +141,14 @@ def _statistics(path: Path | None, results: Stream) -> Iterator[Any]:
     if path is None:
         yield lambda result: None
         return
-    from corollary.sources.atomic import replacing
+    from corollary.io.atomic import replacing
 
     stopped: BaseException | None = None
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.write('{"per_update": [')
         try:
             yield _Notes(file).note
-        except BaseException as error:  # a bad update, Ctrl-C: what was done until then is worth to be told
+        except BaseException as error:  # a bad update, Ctrl-C: report what was done until then
             stopped = error
         file.write("\n], " + json.dumps(results.statistics.as_dict())[1:] + "\n")
     if stopped is not None:

@@ -10,10 +10,11 @@ import typer
 from corollary.cli.changes import difference_lines
 from corollary.cli.options import EngineName
 from corollary.cli.output import read_sources, terminal
-from corollary.cli.stores import StorePath, open_store, read_facts, told
+from corollary.cli.stores import StorePath, open_store, print_result, read_facts
 from corollary.diagnostics import ProgramError
-from corollary.language import parse
+from corollary.language import Permissions, parse
 from corollary.program import Program
+from corollary.settings import Settings
 from corollary.transactions import Change
 
 
@@ -32,6 +33,10 @@ def update(
     remove_rule: Annotated[
         list[str] | None, typer.Option("--remove-rule", metavar="NAME", help="A rule that goes, by name or by text.")
     ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="WORD", help="What --add-rules may have, too: inputs or outputs."),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how each hyper-node followed the change, and what it cost.")
     ] = False,
@@ -44,23 +49,31 @@ def update(
     if not (insert or delete or add_rules or remove_rule):
         raise typer.BadParameter("nothing to do: give --insert, --delete, --add-rules or --remove-rule")
     kb = open_store(path, engine=engine.value)
+    permissions = _permissions(allow or [])
     change = Change(
         read_facts(kb, insert or []),
         read_facts(kb, delete or []),
-        _rules(add_rules or [], kb.program),
+        _rules(add_rules or [], kb.program, permissions),
         tuple(remove_rule or ()),
     )
-    result = kb.apply(change)
+    result = kb.apply(change, allow=allow or [])
     for line in difference_lines(result, kb.program.prefixes):
         terminal().print(line, markup=False)
     if explain:
         terminal().print(f"\n{result.report}", markup=False)
-    told(kb, result)
+    print_result(kb, result)
     kb.close()
 
 
-def _rules(files: list[Path], program: Program) -> tuple[Program, ...]:
-    parsed = [parse(source, prefixes=program.prefixes) for source in read_sources(files)]
+def _permissions(allow: list[str]) -> Permissions:
+    try:
+        return Permissions.of(Settings.of(allow=allow).allow)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--allow") from None
+
+
+def _rules(files: list[Path], program: Program, permissions: Permissions) -> tuple[Program, ...]:
+    parsed = [parse(source, prefixes=program.prefixes, permissions=permissions) for source in read_sources(files)]
     wrong = [diagnostic for one in parsed for diagnostic in one.diagnostics if one.errors]
     if wrong:
         raise ProgramError(wrong)

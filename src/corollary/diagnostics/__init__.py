@@ -1,20 +1,25 @@
-"""What people read when something is wrong: numbered diagnostics with position, line, caret and hint."""
+"""Messages to users: numbered diagnostics with position, line, caret and hint."""
 
-from corollary.diagnostics.catalogue import CATALOGUE, Kind, Severity
-from corollary.diagnostics.diagnostic import Diagnostic, ProgramError
-from corollary.diagnostics.render import render, render_all
+from corollary.diagnostics.catalogue import CATALOGUE, DiagnosticKind, Severity
+from corollary.diagnostics.diagnostic import Diagnostic, ProgramError, ProgramWarning, warn
+from corollary.diagnostics.render import MOST_SHOWN, render, render_all, shown_first
 from corollary.diagnostics.source import Source, Span
-from corollary.diagnostics.suggest import did_you_mean
+from corollary.diagnostics.suggest import KnownNames, did_you_mean
 
 __all__ = [
     "CATALOGUE",
+    "MOST_SHOWN",
     "Diagnostic",
-    "Kind",
+    "DiagnosticKind",
+    "KnownNames",
     "ProgramError",
+    "ProgramWarning",
     "Severity",
     "Source",
     "Span",
     "did_you_mean",
     "render",
     "render_all",
+    "shown_first",
+    "warn",
 ]

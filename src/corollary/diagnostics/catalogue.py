@@ -1,7 +1,7 @@
 """The one list of everything that Corollary can say about a program.
 
 Codes are stable: they are never renumbered and never reused. E1.. is about the text, E2.. about what a program means,
-E3.. about evaluating it, E4.. about data; W.. are doubts that stop nothing. `tests/golden/diagnostics` holds an example
+E3.. about evaluating it, E4.. about data; W.. are warnings that stop nothing. `tests/golden/diagnostics` holds an example
 for each code.
 """
 
@@ -17,7 +17,7 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True)
-class Kind:
+class DiagnosticKind:
     """A kind of diagnostic: its stable code and what it is about."""
 
     code: str
@@ -28,12 +28,12 @@ class Kind:
         return Severity.ERROR if self.code.startswith("E") else Severity.WARNING
 
 
-CATALOGUE: dict[str, Kind] = {}
+CATALOGUE: dict[str, DiagnosticKind] = {}
 
 
-def _kind(code: str, title: str) -> Kind:
+def _kind(code: str, title: str) -> DiagnosticKind:
     assert code not in CATALOGUE, f"{code} is taken"
-    CATALOGUE[code] = Kind(code, title)
+    CATALOGUE[code] = DiagnosticKind(code, title)
     return CATALOGUE[code]
 
 
@@ -42,7 +42,7 @@ UNREADABLE_FILE = _kind("E100", "a file cannot be read")
 UNEXPECTED_CHARACTER = _kind("E101", "a character that starts nothing in the language")
 UNTERMINATED_STRING = _kind("E102", "a string without its closing quote")
 UNTERMINATED_COMMENT = _kind("E103", "a comment without its closing */")
-UNEXPECTED_TOKEN = _kind("E104", "a word or sign that does not fit here")
+UNEXPECTED_TOKEN = _kind("E104", "a word or symbol that does not fit here")
 UNFINISHED_CLAUSE = _kind("E105", "a clause without its full stop")
 BAD_ESCAPE = _kind("E106", "an unknown escape in a string or IRI")
 TOO_DEEP = _kind("E107", "a term or expression nested too deeply")
@@ -68,11 +68,13 @@ LOCAL_VARIABLE = _kind("E205", "a variable of an AGGREGATE used outside it")
 UNKNOWN_RULE = _kind("E206", "a rule name that no rule has")
 UNKNOWN_FUNCTION = _kind("E207", "a built-in function with the wrong number of arguments")
 UNDEFINED_AGGREGATE = _kind("E208", "an aggregate over facts that may be undefined")
+UNDEFINED_FUNCTION = _kind("E209", "a function that is not there, where its value is needed")
 
 # Evaluating it
 NOT_EVALUATED = _kind("E301", "a form that parses but that this evaluator cannot run")
-LIMIT_REACHED = _kind("E302", "a limit on facts or rounds was reached")
+LIMIT_REACHED = _kind("E302", "a limit was reached")
 FAILED_EXPRESSION = _kind("E303", "an expression without a value, where that stops the evaluation")
+TOO_LARGE = _kind("E304", "more facts, constants or derivations than the engine can number")
 
 # Data
 BAD_ROW = _kind("E401", "facts that do not fit their predicate")
@@ -90,6 +92,9 @@ UNUSABLE_WORKSPACE = _kind("E410", "a directory for Spark's tables and checkpoin
 SPARK_UNAVAILABLE = _kind("E411", "Spark, or a cluster of it, that does not start")
 FAILED_STAGE = _kind("E412", "a stage on Spark that failed")
 BAD_SETTINGS = _kind("E413", "settings that cannot be read")
+FORKED_PROCESS = _kind("E414", "a forked process in which a library does not work")
+NOT_ALLOWED = _kind("E418", "a text that comes at run time and says more than it may")
+OUTSIDE_ROOT = _kind("E419", "a file outside of the folder in which a program may read or write")
 UNASKABLE_SOURCE = _kind("E416", "a source that is asked without a value that it needs")
 FAILED_SOURCE = _kind("E417", "a source that gives no answer")
 
@@ -129,7 +134,7 @@ BAD_FUNCTION = _kind("E481", "a function of the host program that cannot be regi
 MISSING_FUNCTION = _kind("E482", "a function that a program declares and the host program has not registered")
 
 # Semantics
-TERM_TOO_LARGE = _kind("E490", "a term that grows beyond the limit on depth or size")
+TERM_TOO_LARGE = _kind("E490", "a term, a number or a text that grows beyond what a rule may make")
 
 # Doubts
 EMPTY_PROGRAM = _kind("W101", "a program without a single clause")
@@ -143,3 +148,10 @@ SHARED_AGGREGATE = _kind("W203", "several aggregation rules for one predicate")
 NEARLY_BUILTIN = _kind("W204", "a function symbol with nearly the name of a built-in")
 UNKNOWN_IN_QUERY = _kind("W205", "a query about a predicate that nothing mentions")
 REPEATED_RULE = _kind("W206", "a rule that says the same as an earlier one")
+CONSTANT_RULE = _kind("W207", "a rule without a variable, whose constants look like some")
+VARIABLE_LIKE_CONSTANT = _kind("W208", "a constant that looks like a variable")
+NEVER_A_VALUE = _kind("W209", "an expression that never has a value, or a comparison that never holds")
+NO_COMMON_ORDER = _kind("W210", "a comparison of values that have no common order")
+
+SILENT_TRAPS = (NEARLY_BUILTIN, CONSTANT_RULE, VARIABLE_LIKE_CONSTANT, NEVER_A_VALUE, NO_COMMON_ORDER)
+"""Mistakes after which a program derives too little without a word: a Python program that hands over a text is warned of them."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from corollary.diagnostics.catalogue import Kind, Severity
+from corollary.diagnostics.catalogue import DiagnosticKind, Severity
 from corollary.diagnostics.source import Span
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """A catalogued mistake or doubt, at a place, with what the user can do about it.
+    """A catalogued error or warning, at a place, with what the user can do about it.
 
     `notes` are further lines of explanation (the rules of a cycle, the place of an earlier definition).
     """
 
-    kind: Kind
+    kind: DiagnosticKind
     message: str
     span: Span | None = None
     hint: str | None = None
@@ -42,6 +44,25 @@ class Diagnostic:
             "hint": self.hint,
             "notes": list(self.notes),
         }
+
+
+class ProgramWarning(UserWarning):
+    """Something about a rule or a query that is most likely not what was meant; the text is that of its diagnostic."""
+
+
+def warn(diagnostics: Iterable[Diagnostic]) -> None:
+    """Give a Python warning for each diagnostic, at the line outside of this package that called into it.
+
+    Of too many, the last warning says how many more there are.
+    """
+    from corollary.diagnostics.render import render, shown_first
+
+    shown, others = shown_first(diagnostics)
+    for text in [*map(render, shown), *([others] if others else [])]:
+        frame, level = inspect.currentframe(), 1
+        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "corollary":
+            frame, level = frame.f_back, level + 1
+        warnings.warn(text, ProgramWarning, stacklevel=level)
 
 
 class ProgramError(Exception):

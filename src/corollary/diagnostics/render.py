@@ -9,27 +9,50 @@ from corollary.diagnostics.diagnostic import Diagnostic
 from corollary.diagnostics.source import Span
 
 _WINDOW = 110  # characters of a source line that are shown; a longer line is cut around the caret
-_LONGEST_NOTE = 400
+_LONGEST_NOTE, _LONGEST_LINE = 400, 2000
+
+
+MOST_SHOWN = 50
+"""Of so many diagnostics the text is shown; of the others it is said how many they are."""
 
 
 def render_all(diagnostics: Iterable[Diagnostic]) -> str:
-    return "\n\n".join(render(diagnostic) for diagnostic in diagnostics)
+    shown, others = shown_first(diagnostics)
+    return "\n\n".join([*map(render, shown), *([others] if others else [])])
+
+
+def shown_first(diagnostics: Iterable[Diagnostic]) -> tuple[list[Diagnostic], str]:
+    """Return the diagnostics to show, and a sentence about how many more there are; it is empty where there are none.
+
+    Of too many, errors are shown before warnings.
+    """
+    known = list(diagnostics)
+    if len(known) <= MOST_SHOWN:
+        return known, ""
+    order = sorted(range(len(known)), key=lambda place: (not known[place].is_error, place))
+    chosen = {*order[:MOST_SHOWN]}
+    left = [one for place, one in enumerate(known) if place not in chosen]
+    errors = sum(one.is_error for one in left)
+    counts = [(errors, "error"), (len(left) - errors, "warning")]
+    said = " and ".join(f"{count:,} more {word}{'' if count == 1 else 's'}" for count, word in counts if count)
+    return [one for place, one in enumerate(known) if place in chosen], f"… and {said}"
 
 
 def render(diagnostic: Diagnostic) -> str:
-    lines = [f"{diagnostic.kind.severity.value}[{diagnostic.code}]: {diagnostic.message}"]
+    lines = [f"{diagnostic.kind.severity.value}[{diagnostic.code}]: {_shortened(diagnostic.message, _LONGEST_LINE)}"]
     gutter = " "
     if diagnostic.span is not None:
         gutter = " " * len(str(diagnostic.span.position.line))
         lines += _excerpt(diagnostic.span, gutter)
-    lines += [f"{gutter} = note: {_shortened(note)}" for note in diagnostic.notes]
+    lines += [f"{gutter} = note: {_shortened(note, _LONGEST_NOTE)}" for note in diagnostic.notes]
     if diagnostic.hint:
-        lines.append(f"{gutter} = hint: {diagnostic.hint}")
-    return "\n".join(lines)
+        lines.append(f"{gutter} = hint: {_shortened(diagnostic.hint, _LONGEST_LINE)}")
+    # A text that cannot be encoded cannot be printed either: half of a pair of surrogates is shown as its number.
+    return "\n".join(lines).encode(errors="backslashreplace").decode()
 
 
-def _shortened(note: str) -> str:
-    return note if len(note) <= _LONGEST_NOTE else note[:_LONGEST_NOTE] + "…"
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 def _excerpt(span: Span, gutter: str) -> list[str]:

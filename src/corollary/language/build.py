@@ -24,8 +24,7 @@ from corollary.program import (
     Comparison,
     Constant,
     EvaluationError,
-    Facts,
-    Function,
+    FactBlock,
     FunctionTerm,
     Iri,
     ListTerm,
@@ -40,14 +39,13 @@ from corollary.program import (
     Wildcard,
     calculate,
     find_aggregate,
-    find_function,
+    find_builtin,
     negate,
     subterms,
 )
 from corollary.program.arithmetic import ARITHMETIC_OPERATORS, COMPARISON_OPERATORS, is_number
-from corollary.program.builtins import find_condition
-from corollary.program.builtins.declaration import shortened
-from corollary.program.builtins.names import HAS_VALUE
+from corollary.program.builtins import Builtin, find_condition
+from corollary.program.builtins.declaration import HAS_VALUE, shortened
 
 FORMS = {
     "comp": "COMP(X, >=, 3)",
@@ -59,7 +57,7 @@ FORMS = {
 class Mistake(Exception):
     """A clause that is written by the grammar but makes no sense; carries the diagnostic."""
 
-    def __init__(self, kind: catalogue.Kind, message: str, span: Span, hint: str | None = None) -> None:
+    def __init__(self, kind: catalogue.DiagnosticKind, message: str, span: Span, hint: str | None = None) -> None:
         super().__init__(message)
         self.diagnostic = Diagnostic(kind, message, span, hint)
 
@@ -76,8 +74,8 @@ def build_clause(node: Node) -> list[Statement]:
     return [Clause(heads, body, name, node.span)]
 
 
-def _fact(head: Atom, span: Span) -> Facts:
-    return Facts(head.predicate, head.arity, [tuple(ground_value(term) for term in head.arguments)], span)
+def _fact(head: Atom, span: Span) -> FactBlock:
+    return FactBlock(head.predicate, head.arity, [tuple(ground_value(term) for term in head.arguments)], span)
 
 
 def _is_ground(atom: Atom) -> bool:
@@ -91,11 +89,11 @@ def _is_ground(atom: Atom) -> bool:
 
 def _head(node: Node) -> Atom:
     if node.kind == "negated":
-        hint = "negation belongs in the body, behind ':-'"
+        hint = "negation belongs in the body, after ':-'"
         raise Mistake(catalogue.BAD_HEAD, "a head cannot be negated", node.span, hint)
     if node.kind == "comparison" and node.token.value == "=":
         return Atom(EQUALITY, _terms(node.children), node.span)
-    if node.kind in ("comparison", "operation", "sign_call", "aggregation", "alias", "operator", "distinct"):
+    if node.kind in ("comparison", "operation", "operator_call", "aggregation", "alias", "operator", "distinct"):
         what = "a comparison" if node.kind == "comparison" else "this"
         raise Mistake(catalogue.BAD_HEAD, f"{what} cannot stand in a head", node.span, "a head is an atom: p(X, Y)")
     if node.kind == "call" and not _is_typed_term(node):
@@ -113,7 +111,7 @@ def _head_argument(node: Node) -> Term:
 
 
 def _aggregated(node: Node) -> tuple[Term, bool]:
-    """What an aggregate call ranges over, and whether over distinct values only."""
+    """Return the term that an aggregate call ranges over, and whether it does so over distinct values only."""
     if len(node.children) != 1:
         message = f"'{node.token.value}' takes one argument, not {len(node.children)}"
         hint = f"for example {node.token.value}(X) or {node.token.value}(distinct X)"
@@ -132,12 +130,16 @@ def body_element(node: Node) -> BodyElement:
         case "operation":
             operation, result = node.children
             return _with_result(term(operation), term(result), node.span)
-        case "sign_call":
-            raise _wrong_sign(node)
+        case "operator_call":
+            raise _wrong_operator(node)
         case "aggregation":
             return _aggregation(node)
         case "call":
             return _call_in_body(node)
+        case "name" | "variable" if (
+            found := find_condition(node.span.text)
+        ) is not None and not found.parameters.types:
+            return _condition(node, found)  # TRUE and FALSE
         case _:
             return _atom(node)
 
@@ -246,8 +248,8 @@ def term(node: Node) -> Term:
             return _minus(node)
         case "call":
             return _call_in_term(node)
-        case "sign_call":
-            raise _wrong_sign(node)
+        case "operator_call":
+            raise _wrong_operator(node)
         case "list":
             return ListTerm(_terms(node.children), None, node.span)
         case "list_with_tail":
@@ -289,7 +291,7 @@ def _call_in_term(node: Node) -> Term:
     arguments = _terms(node.children)
     if _is_typed_term(node):
         return Constant(_typed_term(name, arguments, node.span), node.span)
-    function = find_function(name)
+    function = find_builtin(name)
     if function is None:
         return FunctionTerm(name, arguments, node.span)
     if not function.parameters.take(len(arguments)):
@@ -297,18 +299,18 @@ def _call_in_term(node: Node) -> Term:
     return _application(function, arguments, node.span)
 
 
-def _wrong_count(node: Node, function: Function, count: int) -> Mistake:
+def _wrong_count(node: Node, function: Builtin, count: int) -> Mistake:
     message = f"'{shortened(str(node.token.value))}' takes {function.parameters.counts}, not {count}"
     return Mistake(catalogue.UNKNOWN_FUNCTION, message, node.span)
 
 
-def _application(function: Function, arguments: tuple[Term, ...], span: Span) -> Term:
+def _application(function: Builtin, arguments: tuple[Term, ...], span: Span) -> Term:
     if function.operator in ARITHMETIC_OPERATORS:
         return Arithmetic(function.operator, arguments[0], arguments[1], span)
     return FunctionTerm(function.name, arguments, span)
 
 
-def _condition(node: Node, function: Function) -> Comparison:
+def _condition(node: Node, function: Builtin) -> Comparison:
     """A built-in as a literal of a body: it is true of its arguments, or its last argument is its value."""
     arguments = _terms(node.children)
     if function.result == "boolean" and function.parameters.take(len(arguments)):
@@ -329,11 +331,15 @@ def _with_result(expression: Term, result: Term, span: Span) -> Comparison:
     return Comparison("=", expression, result, span)
 
 
-def _wrong_sign(node: Node) -> Mistake:
-    sign, count = node.token.span.text, len(node.children)
+def _wrong_operator(node: Node) -> Mistake:
+    operator, count = node.token.span.text, len(node.children)
     takes = "2 arguments" if node.token.type == "COMPARE" else "2 arguments, or 2 and its result"
-    hint = f"write {sign}(X, Y)" if node.token.type == "COMPARE" else f"write {sign}(X, Y, Z) for X {sign} Y = Z"
-    return Mistake(catalogue.UNKNOWN_FUNCTION, f"'{sign}' takes {takes}, not {count}", node.span, hint)
+    hint = (
+        f"write {operator}(X, Y)"
+        if node.token.type == "COMPARE"
+        else f"write {operator}(X, Y, Z) for X {operator} Y = Z"
+    )
+    return Mistake(catalogue.UNKNOWN_FUNCTION, f"'{operator}' takes {takes}, not {count}", node.span, hint)
 
 
 def _typed_term(name: str, arguments: tuple[Term, ...], span: Span) -> Value:
@@ -358,7 +364,7 @@ def ground_value(ground: Term) -> Value:
                 return negate(ground_value(ground.operand))
             case FunctionTerm():
                 arguments = tuple(ground_value(argument) for argument in ground.arguments)
-                function = find_function(ground.name)
+                function = find_builtin(ground.name)
                 return function.apply(*arguments) if function else Structure(ground.name, arguments)
             case ListTerm():
                 return _ground_list(ground)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from corollary.diagnostics import Source
 from corollary.language.lexer import IRI, LANGUAGE, LOCAL, MAX_DEPTH, MAX_TOKEN_LENGTH, NUMBER, STRING, number_value
 from corollary.language.literals import LiteralError, typed_value, unescape
-from corollary.program import Facts, Iri, Literal, Row, Structure, Value, canonical, find_aggregate, find_function
+from corollary.program import FactBlock, Iri, Literal, Row, Structure, Value, canonical, find_aggregate, find_builtin
 from corollary.program.values import RDF
 
 _PREFIXED = rf"(?:[^\W\d_][\w-]*)?:{LOCAL}"
@@ -48,10 +48,10 @@ class FactReader:
         self._values.clear()
         self._predicates.clear()
 
-    def run(self, start: int) -> tuple[list[Facts], int]:
+    def run(self, start: int) -> tuple[list[FactBlock], int]:
         """The facts that stand at `start`, those of one predicate and arity together, and where they end."""
         text = self._source.text
-        found: list[Facts] = []
+        found: list[FactBlock] = []
         rows: list[Row] = []
         name, arity, begin, end = "", -1, start, start
         while (read := self._fact(text, end)) is not None:
@@ -66,10 +66,10 @@ class FactReader:
         self._close(found, name, arity, rows, begin, end)
         return found, end
 
-    def _close(self, found: list[Facts], name: str, arity: int, rows: list[Row], begin: int, end: int) -> None:
+    def _close(self, found: list[FactBlock], name: str, arity: int, rows: list[Row], begin: int, end: int) -> None:
         predicate = self._predicate(name) if rows else None
         if predicate is not None:
-            found.append(Facts(predicate, arity, rows, self._source.span(begin, end)))
+            found.append(FactBlock(predicate, arity, rows, self._source.span(begin, end)))
 
     def _fact(self, text: str, start: int) -> tuple[str, Row, int] | None:
         """The name as written, the row and the end of one fact."""
@@ -88,7 +88,7 @@ class FactReader:
         return self._fact(text, start) if was_nested else None
 
     def _structured_row(self, at: int) -> tuple[Row, int] | None:
-        """The arguments behind an opening bracket, with what is nested in them, and where the fact ends."""
+        """The arguments after an opening bracket, with what is nested in them, and where the fact ends."""
         text = self._source.text
         open_names: list[str] = []
         open_items: list[list[Value]] = [[]]
@@ -124,7 +124,7 @@ class FactReader:
         return None
 
     def _integer_rows(self, name: str, arity: int, start: int, rows: list[Row]) -> int:
-        # A scanner matches each fact right behind the one before; it is part of re, but not of its published types.
+        # A scanner matches each fact right after the one before; it is part of re, but not of its published types.
         scanner = _integer_fact(name, arity).scanner(self._source.text, start)  # type: ignore[attr-defined]
         found: list[tuple[str, ...]] = []
         end, match = start, scanner.match()
@@ -173,7 +173,7 @@ class FactReader:
         return value
 
     def _constant(self, lexeme: str) -> Value | None:
-        """What the text of a constant means; None where the parser has to say (or to complain)."""
+        """Return the value of a constant's text; None where it takes the parser to read it (or to complain)."""
         if len(lexeme) > 3000:
             return None
         first = lexeme[0]
@@ -211,7 +211,7 @@ class FactReader:
 
 def _is_function_symbol(name: str) -> bool:
     """Not for the parser: built-in functions are computed there, and some words mean something else."""
-    return find_function(name) is None and find_aggregate(name) is None and name.lower() not in _RESERVED
+    return find_builtin(name) is None and find_aggregate(name) is None and name.lower() not in _RESERVED
 
 
 @lru_cache(maxsize=64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from corollary.diagnostics import ProgramError, Source
 from corollary.language.literals import LiteralError, typed_value, unescape
-from corollary.language.parser import parse_program
+from corollary.language.parser import parse
+from corollary.language.permissions import NOTHING
 from corollary.program import Iri, Literal, Value
 from corollary.program.values import RDF, XSD
 
@@ -36,7 +36,8 @@ _LITERAL = re.compile(
 
 
 def cell_value(text: str) -> Value:
-    """What a cell means: integers, decimals, doubles and booleans in their usual form are that, the rest is a string."""
+    """Return the value of a cell: integers, decimals, doubles and booleans in their usual form are read as such, all else is a
+    string."""
     if text in ("true", "false"):
         return text == "true"
     if len(text) <= MAX_NUMBER_LENGTH:
@@ -60,10 +61,8 @@ def term_value(text: str) -> Value:
         return typed_value(lexical, unescape(datatype)) if datatype is not None else lexical
     if _BLANK.fullmatch(text):
         return Iri(text)
-    try:
-        program = parse_program(Source(f"x({text})."))
-    except ProgramError:
-        program = None
+    parsed = parse(f"x({text}).", permissions=NOTHING)
+    program = parsed.program if not parsed.errors else None
     rows = program.facts[0].rows if program and len(program.statements) == len(program.facts) == 1 else []
     if len(rows) != 1 or len(rows[0]) != 1:
         raise LiteralError(f"{text[:60]} is not a constant")

@@ -48,7 +48,7 @@ def build_directive(node: Node) -> list[Directive]:
 
 
 def explain_directive(word: Token, diagnostic: Diagnostic) -> Exception:
-    """What to say about a directive that does not follow the grammar."""
+    """Return the error for a directive that does not follow the grammar."""
     if word.value not in _USAGE:
         return _unknown(word)
     if diagnostic.kind is catalogue.UNFINISHED_CLAUSE:

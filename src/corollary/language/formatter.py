@@ -47,7 +47,7 @@ def _lines(statements: Sequence[Statement], comments: Sequence[Comment]) -> Iter
 
 
 def _trailing(waiting: Sequence[Comment], span: Span, following: Span | None) -> Comment | None:
-    """The comment behind a clause on the same line, unless another clause comes in between."""
+    """The comment after a clause on the same line, unless another clause comes in between."""
     for comment in waiting:
         start = comment.span.start
         if start >= span.end:

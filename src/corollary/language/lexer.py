@@ -14,6 +14,7 @@ from decimal import Decimal
 from corollary.diagnostics import Diagnostic, Source, Span, catalogue
 from corollary.language.literals import STANDARD_PREFIXES, EscapeError, LiteralError, typed_value, unescape
 from corollary.program import Iri, Literal, Value, find_aggregate
+from corollary.program.datatypes import checked_iri
 from corollary.program.values import RDF
 
 NUL_HINT = "is this a text file? Save it as UTF-8"
@@ -30,12 +31,13 @@ NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 LOCAL = r"\w(?:[\w.%-]*[\w%-])?"
 LANGUAGE = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
 
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile(r"[\s\ufeff]+")  # a byte-order mark says nothing, also where texts were joined
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*|%[^\n]*", re.DOTALL)
 _IRI = re.compile(IRI)
 _IRI_PREFIX = re.compile(IRI.removesuffix(">"))
 _STRING = re.compile(STRING)
 _NUMBER = re.compile(NUMBER)
+_DASHES = re.compile(r"--+(?=\s|$)")
 _WORD = re.compile(r"[^\W\d_]\w*")
 _WORD_CHARACTERS = re.compile(r"\w+")
 _UNDERSCORED = re.compile(r"_\w*")
@@ -49,20 +51,20 @@ _OPEN = re.compile(r"\s*\(")
 _ENDS_ARGUMENT = re.compile(r"\s*(?:[,).]|:-|<-|$)")
 _COMPARATOR_ARGUMENT = re.compile(r"(<=|<>|<)(?=\s*,)|(<=|<)(?=\()")
 
-_SIGNS: dict[str, tuple[str, str]] = {
-    **{sign: ("COMPARE", sign) for sign in ("<=", ">=", "!=", "=", "<", ">")},
+_SYMBOLS: dict[str, tuple[str, str]] = {
+    **{symbol: ("COMPARE", symbol) for symbol in ("<=", ">=", "!=", "=", "<", ">")},
     **{"<>": ("COMPARE", "!="), "≠": ("COMPARE", "!="), "≤": ("COMPARE", "<="), "≥": ("COMPARE", ">=")},
     **{"+": ("PLUS", "+"), "-": ("MINUS", "-"), "*": ("STAR", "*"), "/": ("SLASH", "/"), "%": ("MODULUS", "%")},
     **{",": ("COMMA", ","), "&": ("AND", "&"), "∧": ("AND", "∧"), "!": ("NOT", "!"), "¬": ("NOT", "¬")},
     **{"(": ("LPAR", "("), ")": ("RPAR", ")"), "[": ("LSQB", "["), "]": ("RSQB", "]"), "|": ("BAR", "|")},
     **{":-": ("ARROW", ":-"), ":=": ("ARROW", ":="), "←": ("ARROW", ":-"), "?-": ("QUERY", "?-"), ".": ("END", ".")},
 }
-_SIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True)))
+_SYMBOL = re.compile("|".join(re.escape(symbol) for symbol in sorted(_SYMBOLS, key=len, reverse=True)))
 _INFIX_WORDS = {"and": "AND", "div": "DIV", "mod": "MODULUS", "as": "AS", "on": "ON", "with": "WITH"}
 _NOT_WORDS = {"not", "naf"}
 _OPERANDS = {"VARIABLE", "WILDCARD", "CONSTANT", "NAME", "RPAR", "RSQB"}
 _OPERATORS = {"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MODULUS", "NOT"}
-_FOREIGN_SIGNS = {
+_FOREIGN_SYMBOLS = {
     "==": "write '=' for equality",
     "=<": "write '<='",
     "=>": "write '>='",
@@ -76,12 +78,12 @@ _FOREIGN_SIGNS = {
     **dict.fromkeys("“”„‘’", 'write plain quotes: "…"'),
     **dict.fromkeys("−–", "write the plain minus '-'"),
 }
-_FOREIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_FOREIGN_SIGNS, key=len, reverse=True)))
+_FOREIGN = re.compile("|".join(re.escape(symbol) for symbol in sorted(_FOREIGN_SYMBOLS, key=len, reverse=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`type` is a terminal of the grammar, `value` what it stands for: a name, a sign, or the value of a constant."""
+    """`type` is a terminal of the grammar, `value` what it stands for: a name, a symbol, or the value of a constant."""
 
     type: str
     value: Value
@@ -137,7 +139,7 @@ class Lexer:
             if len(self._tokens) > MAX_CLAUSE_TOKENS:
                 self._report(
                     catalogue.TOO_LONG,
-                    f"this clause has more than {MAX_CLAUSE_TOKENS:,} words and signs",
+                    f"this clause has more than {MAX_CLAUSE_TOKENS:,} words and symbols",
                     self._tokens[0].span,
                     "is a full stop missing? Facts belong in clauses of their own or in a data file",
                 )
@@ -168,11 +170,11 @@ class Lexer:
         if text.startswith(("//", "/*"), at):
             return True
         if text.startswith("#", at):
-            return at == 0 or text[at - 1].isspace()
-        return text.startswith("%", at) and not text[text.rfind("\n", 0, at) + 1 : at].strip()
+            return at == 0 or _SPACE.match(text, at - 1) is not None
+        return text.startswith("%", at) and not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t\r\f\v\ufeff")
 
     def _skip_clause(self) -> None:
-        """Goes on behind the next full stop that ends a line (or at the end of the text)."""
+        """Continues after the next full stop that ends a line (or at the end of the text)."""
         stop = re.compile(r"\.\s*(?:\n|$)").search(self.source.text, self.position)
         self.position = stop.end() if stop else len(self.source.text)
 
@@ -185,7 +187,10 @@ class Lexer:
             return self._missing_stop()
         if self._expects_operand():
             if first == "%" and not text.startswith("%(", at):
-                self._misplaced_comment()
+                self._misplaced_comment("'%' starts a comment only at the start of a line", 1)
+                return None
+            if text.startswith("--", at) and self._starts_dashed_comment():
+                self._misplaced_comment("'--' starts no comment", 2)
                 return None
             if not self._tokens:
                 if first == "@" and (match := _DIRECTIVE.match(text, at)):
@@ -215,11 +220,11 @@ class Lexer:
         if match := _WORD.match(text, at):
             return self._word(match.group(), match.end())
         if match := _FOREIGN.match(text, at):
-            hint = _FOREIGN_SIGNS[match.group()]
-            self._unexpected(f"'{match.group()}' is not a sign of the language", match.end(), hint)
+            hint = _FOREIGN_SYMBOLS[match.group()]
+            self._unexpected(f"'{match.group()}' is not a symbol of the language", match.end(), hint)
             return None
-        if match := _SIGN.match(text, at):
-            kind, value = _SIGNS[match.group()]
+        if match := _SYMBOL.match(text, at):
+            kind, value = _SYMBOLS[match.group()]
             if value == ":=":
                 self._warn_odd_arrow()
                 value = ":-"
@@ -229,7 +234,7 @@ class Lexer:
 
     def _expects_operand(self) -> bool:
         last = self._tokens[-1].type if self._tokens else None
-        # No comparison stands directly behind a name in a directive: in `@prefix ex <http://…>` a colon is missing.
+        # No comparison stands directly after a name in a directive: in `@prefix ex <http://…>` a colon is missing.
         return last not in _OPERANDS or (last == "NAME" and self._tokens[0].type == "DIRECTIVE")
 
     def _emit(self, kind: str, value: Value, end: int) -> Token | None:
@@ -335,7 +340,12 @@ class Lexer:
     def _underscored(self, word: str, end: int) -> Token | None:
         text = self.source.text
         if word == "_" and text[end : end + 1] in ("'", '"') and (match := _STRING.match(text, end)):
-            return self._emit("CONSTANT", Iri(self._unescaped(match.group()[1:-1], end)), match.end())
+            text_of_iri = self._unescaped(match.group()[1:-1], end)
+            try:
+                return self._emit("CONSTANT", checked_iri(text_of_iri), match.end())
+            except LiteralError as error:
+                self._report(catalogue.BAD_LITERAL, str(error), self.source.span(self.position, match.end()))
+                return self._emit("CONSTANT", Iri(text_of_iri), match.end())
         if word != "_" and _OPEN.match(text, end):
             return self._emit("FUNCTOR", word, end)
         return self._variable(word, end)
@@ -360,7 +370,7 @@ class Lexer:
         return any(token.type in ("ARROW", "QUERY") for token in self._tokens)
 
     def _ends_argument(self, end: int) -> bool:
-        """Whether a word that ends here stands alone; `<-` is an arrow behind a head only, elsewhere it starts an IRI."""
+        """Whether a word that ends here stands alone; `<-` is an arrow only after a head, elsewhere it starts an IRI."""
         match = _ENDS_ARGUMENT.match(self.source.text, end)
         if match is None or not match.group().endswith("<-"):
             return match is not None
@@ -401,18 +411,27 @@ class Lexer:
             self.declare_prefix(str(name), iri.value)
         return Token("END", ".", span)
 
-    def _misplaced_comment(self) -> None:
-        """Nothing stands before this '%' that could be divided: the rest of the line was meant as a comment."""
-        message, span = (
-            "'%' starts a comment only at the start of a line",
-            self.source.span(self.position, self.position + 1),
+    def _starts_dashed_comment(self) -> bool:
+        """Whether '--' stands where no number can: before a clause, or apart from what follows before an element of a body."""
+        if not self._tokens:
+            return True
+        types = [token.type for token in self._tokens]
+        is_outside = types.count("LPAR") + types.count("LSQB") == types.count("RPAR") + types.count("RSQB")
+        return (
+            is_outside
+            and types[-1] in ("COMMA", "AND", "ARROW")
+            and _DASHES.match(self.source.text, self.position) is not None
         )
+
+    def _misplaced_comment(self, message: str, length: int) -> None:
+        """Nothing stands before this operator that could be computed with: the rest of the line was meant as a comment."""
+        span = self.source.span(self.position, self.position + length)
         self._report(catalogue.UNEXPECTED_CHARACTER, message, span, "write // here")
         end = self.source.text.find("\n", self.position)
         self.position = len(self.source.text) if end < 0 else end
 
     def _broken_iri(self) -> None:
-        """Reports the character that an IRI cannot have and goes on behind the IRI."""
+        """Reports the character that an IRI cannot have and continues after the IRI."""
         text = self.source.text
         readable = _IRI_PREFIX.match(text, self.position)
         assert readable is not None
@@ -438,7 +457,7 @@ class Lexer:
         """Reports a run of unreadable characters once, however long it is."""
         text, start = self.source.text, self.position
         end = start + 1
-        while end < len(text) and not (text[end].isspace() or text[end].isalnum() or _SIGN.match(text, end)):
+        while end < len(text) and not (text[end].isspace() or text[end].isalnum() or _SYMBOL.match(text, end)):
             end += 1
         shown = text[start : min(end, start + 10)]
         kind = catalogue.CONTROL_CHARACTER if ord(shown[0]) < 32 else catalogue.UNEXPECTED_CHARACTER
@@ -450,7 +469,7 @@ class Lexer:
         span = self.source.span(self.position, self.position + 2)
         self.diagnostics.append(Diagnostic(catalogue.ODD_ARROW, "':=' is read as ':-'", span, "write ':-'"))
 
-    def _report(self, kind: catalogue.Kind, message: str, span: Span, hint: str | None = None) -> None:
+    def _report(self, kind: catalogue.DiagnosticKind, message: str, span: Span, hint: str | None = None) -> None:
         self.error_count += 1
         self.diagnostics.append(Diagnostic(kind, message, span, hint))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.builtins.declaration import FUNC, PRED
 from corollary.program.datatypes import RIF, LiteralError, typed_value
 from corollary.program.values import RDF, XSD
 
@@ -15,7 +15,7 @@ STANDARD_PREFIXES = {
     "pred": PRED,
     "rif": RIF,
     "xs": XSD,
-    "xsd": XSD,  # behind xs: names are printed with this one
+    "xsd": XSD,  # after xs: names are printed with this one
     "rdf": RDF,
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "owl": "http://www.w3.org/2002/07/owl#",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,15 +14,18 @@ from corollary.language.build import Mistake, build_clause
 from corollary.language.bulk_facts import FactReader
 from corollary.language.directives import build_directive, explain_directive
 from corollary.language.lexer import MAX_ERRORS, NUL_HINT, Comment, Lexer, Token
+from corollary.language.permissions import TRUSTED, Permissions, refusals_of_clause
+from corollary.language.plain_rules import RuleReader
 from corollary.language.syntax import Node, SyntaxMistake, parse_clause
-from corollary.program import Facts, PrefixDeclaration, Program, Query, Statement, Value
+from corollary.program import FactBlock, PrefixDeclaration, Program, Query, Statement, Value
 
 _LONG_LINE = 1_000_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a text says as far as it could be read, and what was wrong with it.
+    """The content of a text as far as it could be read, and the diagnostics.
 
     `comments` are complete only where facts were not joined: the fast path for facts passes over them.
     """
@@ -49,7 +53,7 @@ def parse_program(text: str | Source) -> Program:
 
 def parse_query(text: str, prefixes: Mapping[str, str] | None = None) -> Query:
     """A query as people type it: `path(1, X)`, with or without `?-` and full stop; `prefixes` are known in it."""
-    stripped = text.strip()
+    stripped = text.strip("\ufeff \t\r\n\f\v")
     if not stripped.startswith("?-"):
         stripped = f"?- {stripped}"
     if not stripped.endswith("."):
@@ -86,18 +90,26 @@ def decode_source(data: bytes, name: str) -> Source:
         raise ProgramError([Diagnostic(catalogue.INVALID_UTF8, message, span, hint)]) from None
 
 
-def parse(text: str | Source, *, join_facts: bool = True, prefixes: Mapping[str, str] | None = None) -> Parsed:
+def parse(
+    text: str | Source,
+    *,
+    join_facts: bool = True,
+    prefixes: Mapping[str, str] | None = None,
+    permissions: Permissions = TRUSTED,
+) -> Parsed:
     """Reads as much of a text as can be read. `join_facts=False` keeps one statement per fact, as a formatter needs it.
 
-    `prefixes` were declared before the text begins, by the program that it is to be understood with.
+    `prefixes` were declared before the text begins, by the program that it is to be understood with. `permissions` are those
+    of where the text comes from; what it may not say is an error.
     """
-    with _no_garbage_collection():
-        return _Parser(text if isinstance(text, Source) else Source(text), prefixes or {}).parse(join_facts)
+    source = text if isinstance(text, Source) else Source(text)
+    with without_garbage_collection():
+        return _Parser(source, prefixes or {}, permissions).parse(join_facts)
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Parsing makes many objects and no cycles; with a large heap the collector's passes would take most of the time."""
+def without_garbage_collection() -> Iterator[None]:
+    """Reading and analysing make many objects and no cycles; with a large heap the collector would take most of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -108,18 +120,24 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 class _Parser:
-    def __init__(self, source: Source, prefixes: Mapping[str, str]) -> None:
+    def __init__(self, source: Source, prefixes: Mapping[str, str], permissions: Permissions) -> None:
         self._source = source
+        self._permissions = permissions
         self._lexer = Lexer(source)
         for name, iri in prefixes.items():
             self._lexer.declare_prefix(name, iri)
         self._facts = FactReader(source, self._lexer.prefixes)
+        self._rules = RuleReader(source, self._lexer.prefixes)
         self._statements: list[Statement] = []
         self._doubted_names: set[Value] = set()
 
     def parse(self, join_facts: bool) -> Parsed:
         lexer = self._lexer
         while not lexer.at_end() and lexer.error_count < MAX_ERRORS:
+            if (rule := self._rules.read(lexer.position)) is not None:
+                clause, lexer.position = rule
+                self._statements.append(clause)
+                continue
             facts, end = self._facts.run(lexer.position) if join_facts else ([], 0)
             if facts:
                 self._statements.extend(facts)
@@ -140,6 +158,10 @@ class _Parser:
             return
         try:
             node = _tree(tokens)
+            if refusals := list(refusals_of_clause(node, self._permissions)):
+                lexer.error_count += len(refusals)
+                lexer.diagnostics += refusals
+                return
             if node.token.type == "DIRECTIVE":
                 for directive in build_directive(node):
                     self._declare(directive)
@@ -147,14 +169,14 @@ class _Parser:
             else:
                 statements = build_clause(node)
                 self._statements.extend(statements)
-                if node.kind.startswith("named") and isinstance(statements[0], Facts):
+                if node.kind.startswith("named") and isinstance(statements[0], FactBlock):
                     self._doubt_name(node.token)
         except (SyntaxMistake, Mistake) as mistake:
             lexer.error_count += 1
             lexer.diagnostics.append(mistake.diagnostic)
 
     def _doubt_name(self, name: Token) -> None:
-        """`ex:p(1).` is a fact of p; without a space behind the colon a prefix was meant, most likely."""
+        """`ex:p(1).` is a fact of p; without a space after the colon a prefix was meant, most likely."""
         follower = name.span.source.text[name.span.end : name.span.end + 1]
         if not follower.isspace() and name.value not in self._doubted_names:
             self._doubted_names.add(name.value)
@@ -179,6 +201,10 @@ class _Parser:
         if nul >= 0 and not any(known.kind is catalogue.CONTROL_CHARACTER for known in self._lexer.diagnostics):
             span = source.span(nul, nul + 1)  # in a string or a comment, where the lexer takes any character
             found.append(Diagnostic(catalogue.CONTROL_CHARACTER, "unexpected control character U+0000", span, NUL_HINT))
+        if not text.isascii() and (half := _SURROGATE.search(text)) is not None:
+            message = f"U+{ord(half.group()):04X} is half of a pair of surrogates, and no character"
+            span = source.span(*half.span())
+            found.append(Diagnostic(catalogue.INVALID_UTF8, message, span, "is the text decoded as what it is?"))
         if not self._statements and not self._lexer.error_count:
             found.append(Diagnostic(catalogue.EMPTY_PROGRAM, f"{source.name} contains no clause"))
         if len(text) > _LONG_LINE:

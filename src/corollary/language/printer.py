@@ -20,7 +20,7 @@ from corollary.program import (
     Clause,
     Comparison,
     Constant,
-    Facts,
+    FactBlock,
     FunctionDeclaration,
     FunctionTerm,
     InputDeclaration,
@@ -92,7 +92,7 @@ class Printer:
     def statement(self, statement: Statement) -> Iterator[str]:
         """The lines of one statement."""
         match statement:
-            case Facts():
+            case FactBlock():
                 for row in statement.rows:
                     yield self._stated(statement.predicate, map(self.value, row)) + "."
             case Clause():

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from lark import Lark, Transformer, UnexpectedToken
@@ -126,21 +127,21 @@ class _Trees(Transformer[Any, Any]):
     def operator(self, parts: list[Token]) -> Node:
         return self._leaf("operator", parts)
 
-    def sign_call(self, parts: list[Any]) -> Node:
-        """A sign before its arguments: `<(X, Y)` is `X < Y`, and `+(X, Y, Z)` says that Z is the sum."""
-        sign, _, items, closing = parts
-        span = _span(sign, closing)
-        kind = "comparison" if sign.type == "COMPARE" else "arithmetic"
+    def operator_call(self, parts: list[Any]) -> Node:
+        """An operator before its arguments: `<(X, Y)` is `X < Y`, and `+(X, Y, Z)` says that Z is the sum."""
+        operator, _, items, closing = parts
+        span = _span(operator, closing)
+        kind = "comparison" if operator.type == "COMPARE" else "arithmetic"
         if len(items) == 2:
-            return Node(kind, span, sign, items)
+            return Node(kind, span, operator, items)
         if len(items) == 3 and kind == "arithmetic":
-            operation = Node(kind, span, sign, items[:2])
-            return Node("operation", span, sign, [operation, items[2]])
-        return Node("sign_call", span, sign, items)
+            operation = Node(kind, span, operator, items[:2])
+            return Node("operation", span, operator, [operation, items[2]])
+        return Node("operator_call", span, operator, items)
 
     def minus_call(self, parts: list[Any]) -> Node:
-        sign, opening, items, _, last, closing = parts
-        return self.sign_call([sign, opening, [*items, last], closing])
+        operator, opening, items, _, last, closing = parts
+        return self.operator_call([operator, opening, [*items, last], closing])
 
     def distinct(self, parts: list[Any]) -> Node:
         return Node("distinct", _span(parts[0], parts[1]), parts[0], [parts[1]])
@@ -230,6 +231,8 @@ def _explain(error: UnexpectedToken, expected: set[str], tokens: list[Token]) ->
     token: Any = error.token
     if not isinstance(token, Token):  # lark's own end marker: the text ended inside the clause
         return _unfinished(tokens)
+    if (dashes := _dashes(tokens, token)) is not None:
+        return Diagnostic(catalogue.UNEXPECTED_TOKEN, "'--' starts no comment", dashes, "write // here")
     previous = tokens[tokens.index(token) - 1] if token is not tokens[0] else None
     return Diagnostic(
         catalogue.UNEXPECTED_TOKEN,
@@ -237,6 +240,16 @@ def _explain(error: UnexpectedToken, expected: set[str], tokens: list[Token]) ->
         token.span,
         _hint(token, previous, expected),
     )
+
+
+def _dashes(tokens: list[Token], wrong: Token) -> Span | None:
+    """Where two minus signs stand side by side before a token that does not fit: most likely a comment was meant."""
+    for first, second in pairwise(tokens):
+        if second.span.start >= wrong.span.start:
+            return None
+        if first.type == second.type == "MINUS" and first.span.end == second.span.start:
+            return first.span.to(second.span)
+    return None
 
 
 def _unfinished(tokens: list[Token]) -> Diagnostic:

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from corollary.diagnostics import did_you_mean
 from corollary.language.literals import LiteralError, typed_value
-from corollary.program import Iri, Value
-from corollary.program.datatypes import DATATYPES, RIF
+from corollary.program import Value
+from corollary.program.datatypes import DATATYPES, RIF, checked_iri
 from corollary.program.values import RDF, XSD
 
 
@@ -16,7 +16,7 @@ def typed_term(name: str, arguments: Sequence[Value]) -> Value:
     """The constant that `name(arguments)` means; raises `LiteralError` with a text for people."""
     word = name.removeprefix("_").lower()
     if word == "iri":
-        return Iri(_text(name, arguments))
+        return checked_iri(_text(name, arguments))
     if word == "plainliteral" and len(arguments) == 2:
         return _plain_literal(name, *arguments)
     if word in _LEXICAL and (word not in _COMPOSED or (len(arguments) == 1 and isinstance(arguments[0], str))):
@@ -51,6 +51,8 @@ def _number(name: str, value: Value) -> int | Decimal:
 
 
 def _seconds(second: int | Decimal, millisecond: int | Decimal = 0) -> str:
+    if second < 0 or not 0 <= millisecond < 1000:
+        raise LiteralError("seconds are not negative, and milliseconds are from 0 to 999")
     total = Decimal(second) + Decimal(millisecond) / 1000
     whole, _, fraction = format(total, "f").partition(".")
     return f"{int(whole):02}" + (f".{fraction.rstrip('0')}" if fraction.strip("0") else "")
@@ -59,17 +61,24 @@ def _seconds(second: int | Decimal, millisecond: int | Decimal = 0) -> str:
 def _zone(*offset: int | Decimal) -> str:
     if not offset:
         return ""
+    if any(part != int(part) for part in offset):
+        raise LiteralError("the hours and the minutes of a time zone are integers")
     hours, minutes = int(offset[0]), int(offset[1])
+    if hours and minutes and (hours < 0) is not (minutes < 0):
+        raise LiteralError("the hours and the minutes of a time zone have one sign")
     return f"{'-' if hours < 0 or minutes < 0 else '+'}{abs(hours):02}:{abs(minutes):02}"
 
 
 def _date(year: int, month: int, day: int, *zone: int) -> str:
-    sign = "-" if year < 0 else ""
-    return f"{sign}{abs(year):04}-{month:02}-{day:02}{_zone(*zone)}"
+    return f"{_year(year)}-{month:02}-{day:02}{_zone(*zone)}"
+
+
+def _year(year: int) -> str:
+    return f"{'-' if year < 0 else ''}{abs(year):04}"
 
 
 def _time(hour: int, minute: int, second: int | Decimal, *rest: int) -> str:
-    # Arguments behind the seconds: milliseconds, a zone of hours and minutes, or both.
+    # Arguments after the seconds: milliseconds, a zone of hours and minutes, or both.
     millisecond, zone = (rest[0], rest[1:]) if len(rest) in (1, 3) else (0, rest)
     return f"{hour:02}:{minute:02}:{_seconds(second, millisecond)}{_zone(*zone)}"
 
@@ -98,8 +107,8 @@ _COMPOSED: dict[str, tuple[str, tuple[int, ...], Callable[..., str]]] = {
     "duration": ("duration", (6, 7), _duration),
     "daytimeduration": ("dayTimeDuration", (4, 5), _day_time_duration),
     "yearmonthduration": ("yearMonthDuration", (2,), lambda years, months: f"P{years}Y{months}M"),
-    "gyear": ("gYear", (1,), lambda year: f"{year:04}"),
-    "gyearmonth": ("gYearMonth", (2,), lambda year, month: f"{year:04}-{month:02}"),
+    "gyear": ("gYear", (1,), _year),
+    "gyearmonth": ("gYearMonth", (2,), lambda year, month: f"{_year(year)}-{month:02}"),
     "gmonth": ("gMonth", (1,), lambda month: f"--{month:02}"),
     "gmonthday": ("gMonthDay", (2,), lambda month, day: f"--{month:02}-{day:02}"),
     "gday": ("gDay", (1,), lambda day: f"---{day:02}"),

@@ -1,4 +1,4 @@
-"""What a picture of a program shows, whatever its form: boxes with rules, edges between boxes, edges inside boxes."""
+"""The model of a picture of a program, for all formats: boxes with rules, edges between boxes, edges inside boxes."""
 
 from __future__ import annotations
 

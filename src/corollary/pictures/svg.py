@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from corollary.analysis import Dependency
+from corollary.analysis import Dependency, ModuleKind
 from corollary.pictures import style
 from corollary.pictures.contents import (
     HEAD_LENGTH,
@@ -17,11 +18,125 @@ from corollary.pictures.contents import (
     contents_of,
 )
 from corollary.pictures.layout import Band, Curve, Layout, Link, Rectangle, lay_out
-from corollary.pictures.legend import legend
-from corollary.pictures.markers import marker_of, markers
 from corollary.pictures.measure import sans_serif, shortened
 from corollary.pictures.model import NOT_STRATIFIED, Box, Edge, Picture
-from corollary.pictures.xml import element, escaped, group, number, path
+
+# XML 1.0 has no way to write these characters, not even as a reference.
+_IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+_TO_ESCAPE = re.compile("[&<>\"']")
+
+
+def escaped(text: str) -> str:
+    """The text for an element or a quoted attribute; characters that XML cannot have become U+FFFD."""
+    return _TO_ESCAPE.sub(lambda found: _ESCAPES[found[0]], _IMPOSSIBLE.sub("\ufffd", text))
+
+
+def element(name: str, *children: str, **attributes: str | float) -> str:
+    """An element whose children are XML already; `stroke_width=2` is the attribute `stroke-width="2"`."""
+    written = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
+    return f"<{name}{written}>{''.join(children)}</{name}>" if children else f"<{name}{written}/>"
+
+
+def group(children: Iterable[str], **attributes: str | float) -> str:
+    """The elements on a line each, in a `g`."""
+    return element("g", "\n", *(f"{child}\n" for child in children), **attributes)
+
+
+def number(value: float) -> str:
+    """At most one digit after the point: a tenth of a pixel is not to be seen."""
+    return f"{round(value, 1) + 0.0:g}" if abs(value) < 100_000 else f"{value:.1f}".removesuffix(".0")
+
+
+def path(curve: Curve) -> str:
+    """The `d` of a curve; pieces that go straight down or up are lines."""
+    x, y = curve.points[0]
+    parts = [f"M{number(x)} {number(y)}"]
+    for (x, _), (bx, by), (cx, cy), (dx, dy) in curve.pieces():
+        if x == bx == cx == dx:
+            parts.append(f"V{number(dy)}")
+        else:
+            parts.append("C" + " ".join(map(number, (bx, by, cx, cy, dx, dy))))
+    return "".join(parts)
+
+
+def _value(value: str | float) -> str:
+    return escaped(value) if isinstance(value, str) else number(value)
+
+
+# The heads of the edges: a triangle, the circle of a logic gate's negation, the diamond of an aggregation.
+
+
+def marker_of(kind: Dependency) -> str:
+    """The id of the head of an edge."""
+    return f"corollary-{kind.value}"
+
+
+def markers() -> list[str]:
+    """A head for each kind of edge; it begins where its line ends and is `HEAD_LENGTH` long."""
+    return [_marker(kind, shape) for kind, shape in _SHAPES.items()]
+
+
+def _marker(kind: Dependency, shape: str) -> str:
+    half, length = HEAD_LENGTH / 2, HEAD_LENGTH
+    return element(
+        "marker", shape, id=marker_of(kind), viewBox=f"0 {number(-half)} {number(length)} {number(length)}",
+        refX=0, refY=0, markerWidth=length, markerHeight=length, markerUnits="userSpaceOnUse", orient="auto",
+    )  # fmt: skip
+
+
+_SHAPES = {
+    Dependency.POSITIVE: element("path", d="M0-3.6L9 0L0 3.6z", fill=style.EDGES[Dependency.POSITIVE].colour),
+    Dependency.NEGATIVE: element(
+        "circle", cx=4.5, cy=0, r=3.6, fill=style.BACKGROUND, stroke_width=1.6,
+        stroke=style.EDGES[Dependency.NEGATIVE].colour,
+    ),
+    Dependency.AGGREGATE: element("path", d="M0 0L4.5-3.8L9 0L4.5 3.8z", fill=style.EDGES[Dependency.AGGREGATE].colour),
+}  # fmt: skip
+
+
+# The legend of an SVG, for its lines and colours.
+
+
+_SIZE = 11.5
+_LINE, _SWATCH = 38.0, 14.0
+_GAP, _AFTER = 8.0, 22.0
+_ROW, _ABOVE = 22.0, 26.0
+
+
+def legend(kinds: Sequence[ModuleKind], width: float) -> tuple[str, float]:
+    """The legend for all edges and for these kinds of modules, in as many rows as it needs, and its height."""
+    items = [(_sample(edge), _LINE, f"{edge.value}: {look.meaning}") for edge, look in style.EDGES.items()]
+    items += [(_swatch(kind), _SWATCH, kind.value) for kind in ModuleKind if kind in kinds]
+    parts: list[str] = []
+    x, y = 0.0, _ABOVE
+    for shape, taken, words in items:
+        needed = taken + _GAP + sans_serif(words, _SIZE)
+        if x and x + needed > width:
+            x, y = 0.0, y + _ROW
+        label = element("text", escaped(words), x=taken + _GAP, y=4)
+        parts.append(element("g", shape, label, transform=f"translate({number(x)} {number(y)})"))
+        x += needed + _AFTER
+    return group(parts, font_size=_SIZE, fill=style.MUTED), y + _ROW / 2
+
+
+def _sample(kind: Dependency) -> str:
+    look = style.EDGES[kind]
+    end = _LINE - HEAD_LENGTH
+    attributes = {"stroke_dasharray": look.dashes} if look.dashes else {}
+    if kind is Dependency.AGGREGATE:
+        attributes["stroke_linecap"] = "round"
+    wide = 2.2 if kind is Dependency.AGGREGATE else 1.6
+    return element(
+        "path", d=f"M0 0H{number(end)}", fill="none", stroke=look.colour, stroke_width=wide, **attributes,
+        marker_end=f"url(#{marker_of(kind)})",
+    )  # fmt: skip
+
+
+def _swatch(kind: ModuleKind) -> str:
+    colours = style.PALETTES[kind]
+    return element("rect", y=-_SWATCH / 2, width=_SWATCH, height=_SWATCH, rx=4, fill=colours.light, stroke=colours.line)
+
 
 _MARGIN = 28.0
 _GUTTER = 34.0

@@ -158,14 +158,19 @@ def algebra_of(
     versions: tuple[Version, ...] | None = None,
     *,
     keep_all: bool = False,
+    values_last: bool = False,
 ) -> Project:
-    """The heads of a rule as relational algebra; rows may repeat, with `keep_all` as often as the rule has instances."""
+    """The heads of a rule as relational algebra; rows may repeat, with `keep_all` as often as the rule has instances.
+
+    With `values_last` nothing is computed before all atoms hold, as far as they do not need the value.
+    """
     known = statistics or NoStatistics()
-    return _translate(plan_rule(rule, known, versions, keep_all=keep_all), known, prune=True)
+    plan = plan_rule(rule, known, versions, keep_all=keep_all, values_last=values_last)
+    return _translate(plan, known, prune=True, values_last=values_last)
 
 
 def delta_versions(rule: NormalRule, delta: int | None, growing: Iterable[str]) -> tuple[Version, ...]:
-    """Before the delta atom the old rows, behind it all rows, so that no instance is tried twice in semi-naive rounds."""
+    """Before the delta atom the old rows, after it all rows, so that no instance is tried twice in semi-naive rounds."""
     grows = set(growing)
     versions = []
     for position, source in enumerate(rule.body.sources):
@@ -197,7 +202,7 @@ def walk(node: Algebra) -> Iterator[Algebra]:
 # -- from plans --------------------------------------------------------------------------------------------------------
 
 
-def _translate(plan: RulePlan, statistics: Statistics, *, prune: bool) -> Project:
+def _translate(plan: RulePlan, statistics: Statistics, *, prune: bool, values_last: bool = False) -> Project:
     names: dict[int, str | Constant] = {register: name for name, register in plan.registers.items()}
     names |= dict(plan.constants)
     needed = _needed_after(plan, names)
@@ -205,7 +210,7 @@ def _translate(plan: RulePlan, statistics: Statistics, *, prune: bool) -> Projec
     for operation, later in zip(plan.operations, needed, strict=True):
         match operation:
             case Access():
-                tree = _join(tree, operation, names, statistics)
+                tree = _join(tree, operation, names, statistics, values_last=values_last)
                 kept = tuple(name for name in tree.columns if name in later)
                 if prune and len(kept) < len(tree.columns):
                     tree = Project(tree, tuple((name, name) for name in kept))
@@ -221,11 +226,11 @@ def _translate(plan: RulePlan, statistics: Statistics, *, prune: bool) -> Projec
 
 
 def _needed_after(plan: RulePlan, names: dict[int, str | Constant]) -> list[set[str]]:
-    """Behind each operation, the variables that something later uses."""
+    """The variables that something later uses, after each operation."""
     needed = {name for register in plan.head_registers if isinstance(name := names[register], str)}
-    behind: list[set[str]] = []
+    later: list[set[str]] = []
     for operation in reversed(plan.operations):
-        behind.append(set(needed))
+        later.append(set(needed))
         if isinstance(operation, (Access, Absence)):
             registers = [column.register for column in operation.columns if column.use is Use.KEY]
             needed |= {name for register in registers if isinstance(name := names[register], str)}
@@ -233,12 +238,21 @@ def _needed_after(plan: RulePlan, names: dict[int, str | Constant]) -> list[set[
             needed |= operation.inputs
             if isinstance(operation, Compute):
                 needed.add(operation.variable)
-    return behind[::-1]
+    return later[::-1]
 
 
-def _join(tree: Algebra, access: Access, names: dict[int, str | Constant], statistics: Statistics) -> Algebra:
+def _join(
+    tree: Algebra,
+    access: Access,
+    names: dict[int, str | Constant],
+    statistics: Statistics,
+    *,
+    values_last: bool = False,
+) -> Algebra:
     binds = any(column.use is Use.BIND for column in access.columns) and not access.exists
-    right, on = _relation(access.source, access.columns, access.version, names, statistics, keep=binds)
+    right, on = _relation(
+        access.source, access.columns, access.version, names, statistics, keep=binds, values_last=values_last
+    )
     if isinstance(tree, Unit):
         return right
     return Join(tree, right, on, semi=not binds)
@@ -246,13 +260,16 @@ def _join(tree: Algebra, access: Access, names: dict[int, str | Constant], stati
 
 def _relation(
     source: Source, columns: tuple[Column, ...], version: Version, names: dict[int, str | Constant],
-    statistics: Statistics, *, keep: bool,
+    statistics: Statistics, *, keep: bool, values_last: bool = False,
 ) -> tuple[Algebra, tuple[str, ...]]:  # fmt: skip
     """The rows of a source that fit its constants and repeated variables, and the variables bound before.
 
     Without `keep` only the latter are left: the others are existential.
     """
-    base = _aggregate(source, statistics) if isinstance(source, AggregateSource) else _scan(source, version)
+    if isinstance(source, AggregateSource):
+        base = _aggregate(source, statistics, values_last=values_last)
+    else:
+        base = _scan(source, version)
     equalities: list[tuple[str, str | Constant]] = []
     first: dict[str, str] = {}
     on: list[str] = []
@@ -277,10 +294,49 @@ def _scan(atom: Atom, version: Version) -> Algebra:
     return Scan(atom.predicate, atom.arity, version)
 
 
-def _aggregate(source: AggregateSource, statistics: Statistics) -> Algebra:
+def _aggregate(source: AggregateSource, statistics: Statistics, *, values_last: bool) -> Algebra:
     """Aggregates range over the distinct bindings of all named variables of the body, so none is dropped before."""
     names = source.ranged
     rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
-    bindings = _translate(plan_rule(rule, statistics, keep_all=True), statistics, prune=False)
+    plan = plan_rule(rule, statistics, keep_all=True, values_last=values_last)
+    bindings = _translate(plan, statistics, prune=False, values_last=values_last)
     renamed = tuple((name, place) for (_, place), name in zip(bindings.outputs, names, strict=True))
     return Aggregate(Project(bindings.input, renamed, distinct=True), source.group_by, source.operations)
+
+
+def has_distinct_rows(node: Algebra) -> bool:
+    """Relations are sets; rows can repeat where columns are dropped that the ones that are kept do not determine."""
+    match node:
+        case Unit() | Scan() | Aggregate():
+            return True
+        case Select() | Filter() | Extend():
+            return has_distinct_rows(node.input)
+        case AntiJoin():
+            return has_distinct_rows(node.left)
+        case Join():
+            return has_distinct_rows(node.left) and (node.semi or has_distinct_rows(node.right))
+        case Project():
+            if node.distinct:
+                return True
+            kept = {source for _, source in node.outputs if isinstance(source, str)}
+            return has_distinct_rows(node.input) and set(node.input.columns) <= _determined(node.input, kept)
+        case Union():
+            return False
+
+
+def _determined(node: Algebra, kept: set[str]) -> set[str]:
+    """The columns of a node that are the same wherever the kept ones are: what was computed, and what is equal to something."""
+    match node:
+        case Filter():
+            return _determined(node.input, kept)
+        case AntiJoin():
+            return _determined(node.left, kept)
+        case Select():
+            found = _determined(node.input, kept)
+            found |= {column for column, other in node.equalities if isinstance(other, Constant) or other in found}
+            return found
+        case Extend():
+            found = _determined(node.input, kept)
+            return found | {node.compute.variable} if node.compute.inputs <= found else found
+        case _:
+            return set(kept)

@@ -25,7 +25,7 @@ PROVED = "\0proved\0"  # what was found to follow from the facts that are left
 
 @dataclass(frozen=True)
 class Versions:
-    """The versions of a rule's atoms: each pair holds for those before the place of a delta, and for those behind it.
+    """The versions of a rule's atoms: each pair holds for those before the place of a delta, and for those after it.
 
     `inside` are atoms of predicates that the step itself derives.
     """
@@ -57,7 +57,7 @@ def delta_rule(rule: NormalRule, place: int, delta: str, earlier: str, later: st
     """The rule with the delta of a predicate at one place; its source comes first.
 
     Places count the atoms of the body and then the negated ones. What stands before the place is taken in the version
-    `earlier`, what stands behind it in the version `later`, so that the deltas of all places together tell each gained or
+    `earlier`, what stands after it in the version `later`, so that the deltas of all places together give each gained or
     lost instance once. A negated atom at the place becomes a positive one: its instances change where facts come and go.
     """
     pair = (earlier, later)
@@ -65,7 +65,7 @@ def delta_rule(rule: NormalRule, place: int, delta: str, earlier: str, later: st
 
 
 def step_delta_rule(rule: NormalRule, place: int, delta: str, inside: Container[str], versions: Versions) -> NormalRule:
-    """The same with versions that depend on what an atom is; `inside` are the predicates that the step derives."""
+    """Like `delta_rule`, with versions that depend on the atom; `inside` are the predicates that the step derives."""
     body = rule.body
     sources, negated = [], []
     for at, atom in enumerate(body.sources):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corollary.language import Printer
 from corollary.planning.normal_form import AggregateSource, Compute
-from corollary.planning.rule_plan import Absence, Access, Column, RulePlan, Use, Version
+from corollary.planning.rule_plan import Absence, Access, Column, Range, RulePlan, Use, ValueOf, Version
 from corollary.program import Atom, Comparison, Constant, Negation, Term, Variable, Wildcard
 
 
@@ -14,17 +14,30 @@ def explain_plan(plan: RulePlan, prefixes: dict[str, str] | None = None) -> list
     names: dict[int, Term] = {register: Variable(name.strip() or name) for name, register in plan.registers.items()}
     names |= dict(plan.constants)
     lines: list[str] = []
+    ends = (one for one in plan.operations if isinstance(one, Compute) and one.variable.startswith("\0"))
+    computed = {plan.registers[one.variable]: one.expression for one in ends}
+    values = {one.register: one.term for one in plan.operations if isinstance(one, ValueOf)}
     for number, operation in enumerate(plan.operations):
         match operation:
             case Access():
                 what = _source(operation.source, operation.columns, names, printer)
-                lines.append(f"{what}  [{_way(operation, names, printer, first=number == 0)}]")
+                way = _way(operation, names, printer, first=number == 0)
+                if operation.value is not None:
+                    term, other = printer.term(operation.value.term), printer.term(values[operation.value.register])
+                    way = f"{'exists, ' if operation.exists else ''}index by value: {term} = {other}"
+                if operation.range is not None:
+                    way = _range(operation, operation.range, names, computed, printer)
+                lines.append(f"{what}  [{way}]")
             case Absence():
                 what = _source(operation.source, operation.columns, names, printer)
                 lines.append(f"not {what}  [look-up]")
+            case Compute() if plan.registers[operation.variable] in computed:
+                pass  # so does the range that follows
             case Compute():
                 expression = printer.term(operation.expression)
                 lines.append(f"{operation.variable.strip()} := {expression}  [whole columns]")
+            case ValueOf():
+                pass  # the look-up that follows shows it
             case _:
                 comparison = Comparison(operation.operator, operation.left, operation.right)
                 shown = printer.element(Negation(comparison) if operation.negated else comparison)
@@ -41,6 +54,18 @@ def _source(
     if not predicate.startswith("\0"):
         predicate = predicate.partition("\0")[0]
     return printer.element(Atom(predicate, terms))
+
+
+def _range(access: Access, between: Range, names: dict[int, Term], computed: dict[int, Term], printer: Printer) -> str:
+    ends = []
+    for operator, end in ((">", between.lower), ("<", between.upper)):
+        if end is not None:
+            value = computed.get(end.register)
+            shown = _shown(names[end.register], printer) if value is None else printer.term(value)
+            ends.append(f"{printer.term(between.term)} {operator}{'=' if end.inclusive else ''} {shown}")
+    if between.prefix is not None:
+        ends.insert(0, _shown(names[access.columns[between.prefix].register], printer))
+    return f"{'exists, ' if access.exists else ''}index in order: {', '.join(ends)}"
 
 
 def _way(access: Access, names: dict[int, Term], printer: Printer, *, first: bool) -> str:

@@ -1,4 +1,4 @@
-"""What must be identical for a rule to match: function terms and lists, made and taken apart by computations.
+"""Identities that a rule needs to match: function terms and lists, made and taken apart by computations.
 
 `p(f(X, [Y | _]))` becomes `p(V)`, with computations for the parts of V: each gives a variable its value, or compares with the
 value that it has. In an equality, a side whose variables have values is made, and the other side is matched with it.
@@ -60,7 +60,8 @@ def has_pattern(comparison: Comparison) -> bool:
 
 
 def next_steps(one: Identical, bound: set[str], fresh: Fresh) -> list[Waiting] | None:
-    """What the identity comes to now that some variables have values; None where it has to wait for more of them."""
+    """Return the next computations of an identity, now that some variables have values; None where it has to wait for more of
+    them."""
     left, right = folded(one.left), folded(one.right)
     if is_pattern(left) and is_pattern(right):
         found = pairs(left, right)
@@ -77,7 +78,7 @@ def next_steps(one: Identical, bound: set[str], fresh: Fresh) -> list[Waiting] |
 
 
 def _never(left: Term, right: Term, fresh: Fresh) -> list[Waiting]:
-    """Terms of different forms: nothing fits. Whoever uses their variables finds a value all the same."""
+    """Terms of different forms: nothing fits. Their variables get values all the same."""
     value, variables = fresh(), dict.fromkeys(one.name for side in (left, right) for one in variables_of(side))
     impossible = [Given(value, Constant(0)), Given(value, Constant(1))]
     return [*impossible, *(Given(Variable(name), Constant(0)) for name in variables)]

@@ -17,7 +17,7 @@ _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 
 def external_predicate(predicate: str) -> str:
     """A name that no program text can give to a predicate."""
-    return f"{predicate}\0external"
+    return f"\0external {predicate}"
 
 
 def linearise(rules: Sequence[NormalRule], modules: Sequence[Module]) -> tuple[list[NormalRule], dict[str, str]]:

@@ -7,10 +7,12 @@ atoms first, then the first equality in the text that can.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeAlias
 
+from corollary.analysis.lowering import is_possible
 from corollary.planning.identities import Given, Identical, folded, has_pattern, next_steps
 from corollary.program import (
     AggregateOperation,
@@ -67,6 +69,11 @@ class Compare:
     def is_simple(self) -> bool:
         return all(isinstance(side, (Variable, Constant)) for side in (self.left, self.right))
 
+    @property
+    def orders(self) -> bool:
+        """Whether it compares by order, so that texts need ranks, and not for equality alone."""
+        return self.operator not in ("=", "!=")
+
 
 @dataclass(frozen=True)
 class AggregateSource:
@@ -82,7 +89,7 @@ class AggregateSource:
 
     @property
     def ranged(self) -> tuple[str, ...]:
-        """The variables whose bindings are told apart: those with a name, and computed ones that groups or results need."""
+        """The variables whose bindings are distinguished: those with a name, and computed ones that groups or results need."""
         needed = {operation.argument.name for operation in self.operations if isinstance(operation.argument, Variable)}
         needed |= set(self.group_by)
         return tuple(name for name in self.body.variables if name in needed or not name.startswith(" "))
@@ -116,19 +123,44 @@ class NormalRule:
     body: NormalBody
 
 
+def predicates_of_body(body: NormalBody) -> set[str]:
+    """The predicates that a body looks at, also under negation and in aggregations."""
+    found = {atom.predicate for atom in body.negated}
+    for source in body.sources:
+        found |= {source.predicate} if isinstance(source, Atom) else predicates_of_body(source.body)
+    return found
+
+
 def source_variables(source: Source) -> tuple[str, ...]:
     if isinstance(source, AggregateSource):
         return source.columns
     return tuple(argument.name for argument in source.arguments if isinstance(argument, Variable))
 
 
+def source_columns(source: Source) -> tuple[str | None, ...]:
+    """The name of the variable in each column, None where there is none."""
+    if isinstance(source, AggregateSource):
+        return source.columns
+    return tuple(argument.name if isinstance(argument, Variable) else None for argument in source.arguments)
+
+
 def normalise(rule: Rule) -> NormalRule:
+    if all(map(_is_plain, rule.body)) and _is_plain(rule.head):
+        return NormalRule(rule.name, rule.head, NormalBody(rule.body, (), (), ()))  # type: ignore[arg-type]
     fresh = _Fresh()
     if rule.has_head_aggregate:
         return _with_head_aggregates(rule, fresh)
     arguments, computes = _flat(rule.head.arguments, fresh)
     body = _body(rule.body, fresh, computes)
     return NormalRule(rule.name, Atom(rule.head.predicate, arguments), body)
+
+
+_PLAIN = frozenset((Variable, Constant, Wildcard))
+
+
+def _is_plain(element: BodyElement) -> bool:
+    """Whether this is an atom with nothing to compute."""
+    return type(element) is Atom and element.location is None and _PLAIN.issuperset(map(type, element.arguments))
 
 
 def normalise_query(query: Query) -> NormalRule:
@@ -291,3 +323,12 @@ def _solved(waiting: list[_Waiting], bound: set[str]) -> Compute | None:
 
 def _as_compute(step: Given | Identical) -> _Waiting:
     return Compute(step.variable.name, step.term) if isinstance(step, Given) else step
+
+
+def alternates(rules: Iterable[NormalRule]) -> bool:
+    """Whether rules of one hyper-node come in two kinds, for what is true and for what is possible, that negate each other."""
+    known = tuple(rules)
+    heads = {rule.head.predicate for rule in known}
+    if not any(map(is_possible, heads)):
+        return False
+    return any(atom.predicate in heads for rule in known for atom in rule.body.negated)

@@ -1,15 +1,14 @@
-"""What a plan of a rule is: an order of operations over registers. A plan never sees a tuple."""
+"""The plan of a rule: an order of operations over registers. A plan never sees a tuple."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from corollary.planning.normal_form import AggregateSource, Compare, Compute
-from corollary.program import Atom, Constant
+from corollary.program import Atom, Constant, Term, variables_of
 
 
 class Version(Enum):
@@ -21,7 +20,7 @@ class Version(Enum):
 
 
 class Use(Enum):
-    """What happens to a column of a row."""
+    """The use of a column of a row."""
 
     KEY = "key"  # its register has a value already: rows are looked up by it
     BIND = "bind"  # its register gets the value
@@ -35,9 +34,61 @@ class Column:
     register: int = -1
 
 
+class ByValue(Enum):
+    """Which comparisons between two atoms are looked up by value, and not tested for each pair of rows."""
+
+    NOTHING = "nothing"
+    VARIABLES = "variables"  # both sides are variables: none of them can fail to have a value
+    TERMS = "terms"
+
+
+@dataclass(frozen=True)
+class ValueKey:
+    """Rows are looked up by the value of a term over columns that they bind; see `ValueOf` for the register."""
+
+    term: Term
+    register: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The value of a register, which is one end of a range; `inclusive` where it belongs to the range itself."""
+
+    register: int
+    inclusive: bool
+
+
+@dataclass(frozen=True)
+class Range:
+    """Rows are looked up by where the value of a term over columns that they bind lies in the order of values.
+
+    With a `prefix`, which is the one key column, the rows of each key are in order for themselves.
+    """
+
+    term: Term
+    lower: Bound | None
+    upper: Bound | None
+    prefix: int | None = None
+
+
+@dataclass(frozen=True)
+class ValueOf:
+    """The register gets the value of a term, in a form that is the same for values that `=` finds equal.
+
+    A row in which the term has no value, or one that equals nothing (NaN), is discarded.
+    """
+
+    term: Term
+    register: int
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        return frozenset(variable.name for variable in variables_of(self.term))
+
+
 @dataclass(frozen=True)
 class Access:
-    """Going over the rows of a relation that fit the registers bound so far.
+    """Going over the rows of a relation that fit the registers bound so far, the value of a term or a range of values.
 
     With `exists`, one fitting row is as good as many: none of its values is used later.
     """
@@ -46,6 +97,8 @@ class Access:
     columns: tuple[Column, ...]
     version: Version = Version.FULL
     exists: bool = False
+    value: ValueKey | None = None
+    range: Range | None = None
 
     @cached_property
     def key_columns(self) -> tuple[int, ...]:
@@ -64,7 +117,7 @@ class Absence:
         return tuple(position for position, column in enumerate(self.columns) if column.use is Use.KEY)
 
 
-Operation: TypeAlias = Access | Absence | Compute | Compare
+Operation: TypeAlias = Access | Absence | Compute | Compare | ValueOf
 
 
 @dataclass(frozen=True)
@@ -80,7 +133,7 @@ class RulePlan:
 
 
 class Statistics(Protocol):
-    """What the planner asks about a relation."""
+    """The statistics of relations that the planner needs."""
 
     def size(self, source: Atom | AggregateSource) -> int: ...
 
@@ -97,7 +150,3 @@ class NoStatistics:
 
     def distinct(self, source: Atom | AggregateSource, column: int) -> int:
         return 100
-
-
-def key_registers(columns: Sequence[Column]) -> list[int]:
-    return [column.register for column in columns if column.use is Use.KEY]

@@ -1,4 +1,4 @@
-"""What is maintained as one: the rules of a hyper-node, and before them the auxiliary facts that they need.
+"""The steps of maintenance: the rules of a hyper-node, and before them the auxiliary facts that they need.
 
 Maintenance follows changes fact by fact, so a rule that looks at many facts at once is taken apart. `not q(X, _)` asks whether
 there is any fact: an auxiliary predicate holds the X that have one. An aggregation ranges over bindings: one auxiliary predicate
@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2s
+from typing import ClassVar
 
 from corollary.analysis import Module
-from corollary.planning.alternation import alternates
-from corollary.planning.normal_form import AggregateSource, NormalBody, NormalRule, source_variables
+from corollary.planning.normal_form import AggregateSource, NormalBody, NormalRule, alternates, source_variables
 from corollary.program import AggregateOperation, Atom, Constant, Variable
 
 
@@ -29,8 +29,20 @@ class RuleStep:
     modules: tuple[Module, ...] = ()
 
     def __hash__(self) -> int:
-        """Steps are told apart by their owners; hashing whole rules takes longer than many a change."""
+        """Steps are identified by their owners; hashing whole rules takes longer than many a change."""
         return hash(self.owner)
+
+    @property
+    def identity(self) -> RuleStep:
+        """A key that is equal for equal steps, whatever graph they came from."""
+        return self
+
+    @property
+    def own_rules(self) -> tuple[NormalRule, ...]:
+        return self.rules
+
+    following_rules = own_rules
+    """The rules in the form that follows changes, which is the one they have."""
 
     @property
     def heads(self) -> dict[str, int]:
@@ -38,7 +50,7 @@ class RuleStep:
 
     @cached_property
     def alternates(self) -> bool:
-        """Whether its rules run by turns; then they are derived anew whenever something changes."""
+        """Whether its rules run by turns; then they are recomputed whenever something changes."""
         return self.recursive and alternates(self.rules)
 
 
@@ -52,6 +64,14 @@ class AggregateStep:
     result: str
     group_by: tuple[str, ...]
     operations: tuple[AggregateOperation, ...]
+
+    recursive = alternates = False
+    own_rules: ClassVar[tuple[NormalRule, ...]] = ()
+    following_rules = own_rules
+
+    @property
+    def identity(self) -> AggregateStep:
+        return self
 
     @property
     def heads(self) -> dict[str, int]:
@@ -68,6 +88,8 @@ def is_auxiliary(predicate: str) -> bool:
 
 def steps_of_rule(rule: NormalRule) -> tuple[tuple[Step, ...], NormalRule]:
     """The auxiliary steps of a rule, in order, and the rule that uses what they derive."""
+    if not rule.body.negated and all(isinstance(source, Atom) for source in rule.body.sources):
+        return (), rule
     auxiliary = _Auxiliary(rule)
     body = auxiliary.split(rule.body)
     return tuple(auxiliary.steps), NormalRule(rule.name, rule.head, body)

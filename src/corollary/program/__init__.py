@@ -1,4 +1,4 @@
-"""What a program is: values, terms, atoms, rules; and what arithmetic, functions and aggregates mean."""
+"""The parts of a program (values, terms, atoms, rules) and the meaning of arithmetic, functions and aggregates."""
 
 from corollary.program.aggregates import AGGREGATES, aggregate, find_aggregate
 from corollary.program.arithmetic import EvaluationError, calculate, compare, equal, negate
@@ -17,13 +17,13 @@ from corollary.program.atoms import (
     has_wildcard,
     terms_of,
 )
+from corollary.program.builtins import WORDS, find_builtin
 from corollary.program.evaluation import evaluate_term
-from corollary.program.functions import FUNCTIONS, Function, find_function
 from corollary.program.rewrite import rename_element, rewrite_atom, rewrite_term, without_names
 from corollary.program.rules import (
     Clause,
     Directive,
-    Facts,
+    FactBlock,
     FunctionDeclaration,
     InputDeclaration,
     OutputDeclaration,
@@ -53,7 +53,7 @@ from corollary.program.values import Iri, Literal, Structure, Value, canonical, 
 __all__ = [
     "AGGREGATES",
     "EQUALITY",
-    "FUNCTIONS",
+    "WORDS",
     "AggregateOperation",
     "AggregateTerm",
     "Aggregation",
@@ -66,8 +66,7 @@ __all__ = [
     "Constant",
     "Directive",
     "EvaluationError",
-    "Facts",
-    "Function",
+    "FactBlock",
     "FunctionDeclaration",
     "FunctionTerm",
     "InputDeclaration",
@@ -100,7 +99,7 @@ __all__ = [
     "equal",
     "evaluate_term",
     "find_aggregate",
-    "find_function",
+    "find_builtin",
     "has_wildcard",
     "identity",
     "negate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -34,49 +35,99 @@ def _count(values: Sequence[Value]) -> Value:
 
 
 def _sum(values: Sequence[Value]) -> Value:
-    total = _total(_numbers("sum", values))
-    return _like(values, total) if isinstance(total, float) else total
-
-
-def _total(numbers: Sequence[Number]) -> Number:
-    inexact = [number for number in numbers if isinstance(number, float)]
-    exact: Value = 0
-    for number in numbers:
-        if not isinstance(number, float):
-            exact = calculate("+", exact, number)
-    # One correctly rounded sum of all doubles: the result may not depend on the order of the bindings.
-    return calculate("+", exact, _sum_of_doubles(inexact)) if inexact else exact  # type: ignore[return-value]
-
-
-def _like(values: Sequence[Value], result: float) -> Value:
-    """The result as an xsd:float where the values have such numbers and no doubles."""
-    return result if any(type(value) is float for value in values) else single(result)
-
-
-def _sum_of_doubles(doubles: Sequence[float]) -> float:
-    try:
-        return math.fsum(doubles)
-    except ValueError:  # infinities of both signs meet
-        return math.nan
-    except OverflowError:  # a partial sum is out of range; the whole sum may not be
-        infinite = [double for double in doubles if not math.isfinite(double)]
-        if infinite:
-            return sum(infinite)
-        exact = sum((Fraction(double) for double in doubles), Fraction(0))
+    numbers = _numbers("sum", values)
+    if not any(isinstance(number, float) for number in numbers):
+        return _exact_total(numbers)
+    if all(type(value) is float for value in values):
         try:
-            return float(exact)
-        except OverflowError:
-            return math.inf if exact > 0 else -math.inf
+            if total := math.fsum(numbers):  # rounds correctly; zeros and what it cannot sum are looked at below
+                return total
+        except (OverflowError, ValueError):
+            pass
+    return _unless_exact(numbers, 1, values)
 
 
 def _average(values: Sequence[Value]) -> Value:
-    total = _total(_numbers("avg", values))
-    if isinstance(total, float):
-        return total / len(values)
+    numbers = _numbers("avg", values)
     try:
-        return float(Fraction(total) / len(values))
+        if not any(isinstance(number, float) for number in numbers):
+            return float(Fraction(_exact_total(numbers)) / len(numbers))
+        return _mean(numbers)
     except OverflowError as error:
         raise EvaluationError("the average is out of range") from error
+
+
+def _exact_total(numbers: Sequence[Number]) -> Number:
+    """The sum of those numbers that are no doubles."""
+    total: Value = 0
+    for number in numbers:
+        if not isinstance(number, float):
+            total = calculate("+", total, number)
+    return total  # type: ignore[return-value]
+
+
+def _mean(numbers: Sequence[Number]) -> float:
+    """Return the double nearest to the sum of numbers, some of which are doubles, divided by their count."""
+    special = _special_sum(numbers)
+    return special if special is not None else _nearest(_exact_sum(numbers) / len(numbers))
+
+
+def _unless_exact(numbers: Sequence[Number], divisor: int, values: Sequence[Value]) -> Value:
+    """Return the number nearest to the sum of `numbers` divided by `divisor`: a double, or an xsd:float where no value is one.
+
+    The exact result is rounded once, so that it depends neither on the order of the bindings nor on how they were split.
+    """
+    special = _special_sum(numbers)
+    is_double = any(type(value) is float for value in values)
+    if special is not None:
+        return special if is_double else single(special)
+    exact = _exact_sum(numbers) / divisor
+    return _nearest(exact) if is_double else single(_rounded_to_odd(exact))
+
+
+def _special_sum(numbers: Sequence[Number]) -> float | None:
+    """The sum where an infinity or NaN decides it, or where every number is a zero; None otherwise.
+
+    Raise `EvaluationError` where the exact numbers alone are beyond all doubles, as arithmetic does.
+    """
+    doubles = [number for number in numbers if isinstance(number, float)]
+    infinite = [double for double in doubles if not math.isfinite(double)]
+    if infinite:
+        return sum(infinite)
+    if not any(numbers):
+        return sum(doubles, -0.0) if len(doubles) == len(numbers) else 0.0
+    calculate("+", _exact_total(numbers), 0.0)
+    return None
+
+
+def _exact_sum(numbers: Sequence[Number]) -> Fraction:
+    """The sum of finite numbers. `fsum` rounds it correctly; what it cut off is summed again until nothing is left."""
+    doubles = [number for number in numbers if isinstance(number, float)]
+    total = Fraction(_exact_total(numbers))
+    try:
+        while doubles and (part := math.fsum(doubles)):
+            total += Fraction(part)
+            doubles.append(-part)
+    except OverflowError:  # a partial sum is out of range; the whole sum may not be
+        return Fraction(_exact_total(numbers)) + sum(
+            Fraction(number) for number in numbers if isinstance(number, float)
+        )
+    return total
+
+
+def _nearest(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _rounded_to_odd(exact: Fraction) -> float:
+    """A double beside the exact number from which xsd:float is rounded as from the number itself: not halfway by accident."""
+    nearest = _nearest(exact)
+    if not math.isfinite(nearest) or Fraction(nearest) == exact or struct.pack("<d", nearest)[0] & 1:
+        return nearest
+    return math.nextafter(nearest, math.inf if exact > nearest else -math.inf)
 
 
 def _median(values: Sequence[Value]) -> Value:
@@ -87,16 +138,9 @@ def _median(values: Sequence[Value]) -> Value:
     both = ordered[middle - 1 : middle + 1]
     low, high = _numbers("median", both)
     if isinstance(low, float) or isinstance(high, float):
-        return _like(both, _as_double(low) / 2 + _as_double(high) / 2)
+        return _unless_exact((low, high), 2, both)
     total = calculate("+", low, high)
     return canonical(calculate("*", total, Decimal("0.5")))
-
-
-def _as_double(number: Number) -> float:
-    try:
-        return float(number)
-    except OverflowError as error:
-        raise EvaluationError("the median is out of range") from error
 
 
 def _extreme(symbol: str) -> Aggregate:
@@ -112,6 +156,7 @@ def _extreme(symbol: str) -> Aggregate:
         nans = [value for value, number in zip(values, numbers, strict=True) if number != number]
         if nans and None not in numbers:  # NaN is in no order: one of them makes the result NaN, wherever it stands
             return min(nans, key=lambda nan: type(nan) is not float)
+        compare(symbol, values[0], values[0])  # a single value without an order has no extreme either
         return reduce(better, values)
 
     return extreme
@@ -124,11 +169,12 @@ def _numbers(name: str, values: Sequence[Value]) -> Sequence[Number]:
     return numbers  # type: ignore[return-value]
 
 
-def _by_value(pair: tuple[Number, Value]) -> tuple[bool, Number, int]:
-    """NaN first, then by value; of equal numbers the exact one first, then xsd:float, then the double."""
+def _by_value(pair: tuple[Number, Value]) -> tuple[bool, Number, int, float]:
+    """NaN first, then by value; of equal numbers the exact one first, then xsd:float, then the double; -0.0 before 0.0."""
     number, value = pair
     nan = number != number
-    return (not nan, 0 if nan else number, 2 if type(value) is float else isinstance(number, float))
+    kind = 2 if type(value) is float else isinstance(number, float)
+    return (not nan, 0 if nan else number, kind, math.copysign(1, number) if kind and not nan else 0)
 
 
 AGGREGATES: dict[str, Aggregate] = {

@@ -7,9 +7,10 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from corollary.program.atoms import EQUALITY, Aggregation, Atom, BodyElement, Negation, atoms_of
-from corollary.program.rules import Clause, Facts, InputDeclaration, OutputDeclaration, Program, Query, Statement
+from corollary.program.rules import Clause, FactBlock, InputDeclaration, OutputDeclaration, Program, Query, Statement
 
 _SIZED = re.compile(r"\w+/(\d+)")
+_ENDS_IN_NUMBER = re.compile(r"./\d+\Z")
 
 
 class SizedName(str):
@@ -32,7 +33,13 @@ def name_with_arity(name: str, arity: int) -> str:
 
 def name_of_rows(name: str, width: int, known: Container[str]) -> str:
     """The predicate that rows of so many values are facts of. A name with another number stays: they do not fit it."""
-    return name if name in known or _SIZED.fullmatch(name) else name_with_arity(name, width)
+    return sized(name) if name in known or _SIZED.fullmatch(name) else name_with_arity(name, width)
+
+
+def sized(name: str) -> str:
+    """Return the name as a `SizedName` if it ends with a number of arguments: texts from outside do not know that."""
+    has_number = name != EQUALITY and _ENDS_IN_NUMBER.search(name) is not None
+    return SizedName(name) if has_number else name
 
 
 def with_arities(program: Program) -> Program:
@@ -64,7 +71,7 @@ def full_names(name: str, known: Iterable[str]) -> list[str]:
 def _arities(statements: Iterable[Statement]) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
     for statement in statements:
-        if isinstance(statement, Facts):
+        if isinstance(statement, FactBlock):
             found.setdefault(statement.predicate, set()).add(statement.arity)
         elif isinstance(statement, (Clause, Query)):
             heads = statement.heads if isinstance(statement, Clause) else ()
@@ -75,7 +82,7 @@ def _arities(statements: Iterable[Statement]) -> dict[str, set[int]]:
 
 def _statement(statement: Statement, arities: dict[str, set[int]]) -> Statement:
     match statement:
-        case Facts():
+        case FactBlock():
             return replace(statement, predicate=name_with_arity(statement.predicate, statement.arity))
         case Clause():
             return replace(statement, heads=tuple(map(_atom, statement.heads)), body=_body(statement.body))

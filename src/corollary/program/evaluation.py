@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from corollary.program.arithmetic import calculate, negate
-from corollary.program.functions import find_function
+from corollary.program.builtins import find_builtin
 from corollary.program.patterns import joined, part_of
 from corollary.program.terms import Arithmetic, Constant, FunctionTerm, ListTerm, Minus, Part, Term, Variable
 from corollary.program.values import Structure, Value
 
 
 def evaluate_term(term: Term, values: Mapping[str, Value]) -> Value:
-    """What a term means where its variables have these values; raises `EvaluationError` where it means nothing."""
+    """Return the value of a term where its variables have these values. Raise `EvaluationError` where it has none."""
     match term:
         case Variable():
             return values[term.name]
@@ -23,7 +23,7 @@ def evaluate_term(term: Term, values: Mapping[str, Value]) -> Value:
         case Minus():
             return negate(evaluate_term(term.operand, values))
         case FunctionTerm():
-            function = find_function(term.name)
+            function = find_builtin(term.name)
             arguments = tuple(evaluate_term(argument, values) for argument in term.arguments)
             return Structure(term.name, arguments) if function is None else function.apply(*arguments)
         case ListTerm():

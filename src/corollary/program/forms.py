@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from corollary.program.atoms import all_terms_of
-from corollary.program.functions import find_function
+from corollary.program.builtins import find_builtin
 from corollary.program.rules import Rule
 from corollary.program.terms import Constant, FunctionTerm, ListTerm, Term, subterms
 from corollary.program.values import Structure
@@ -64,7 +64,7 @@ def _forms_of_term(term: Term) -> Iterator[Form]:
         case Constant():
             yield from forms_of_value(term.value)
         case FunctionTerm():
-            function = find_function(term.name)
+            function = find_builtin(term.name)
             if function is None:
                 yield term.name, len(term.arguments)
             elif function.result in ("list", "any"):

@@ -90,7 +90,7 @@ def register(
     replace: bool = False,
 ) -> HostFunction:
     """Makes a Python function known under a name; raises `ProgramError` where that cannot be."""
-    _check(name, function, vectorised, replace)
+    _check(name, function, vectorised, aggregate, replace)
     parameters = Parameters(("any",), 1) if aggregate else _parameters(name, function, arity)
     found = HostFunction(name, function, parameters, vectorised, aggregate)
     install(found)
@@ -99,7 +99,8 @@ def register(
 
 def install(host: HostFunction) -> None:
     """Makes a function known as it is, as a task does with those that came with its rules."""
-    unregister(host.name)
+    for known in _in_the_way(host.name, host.aggregate):
+        _remove(known)
     HOST_FUNCTIONS[host.key] = host
     if host.aggregate:
         AGGREGATES[host.key] = host.apply_to_group
@@ -110,11 +111,26 @@ def install(host: HostFunction) -> None:
 
 def unregister(name: str) -> None:
     """Forgets a function; rules that use it have no value there afterwards."""
-    host = HOST_FUNCTIONS.pop(name, None) or HOST_FUNCTIONS.pop(name.lower(), None)
-    if host is not None and host.aggregate:
+    for host in _in_the_way(name, is_aggregate=False):
+        _remove(host)
+
+
+def _remove(host: HostFunction) -> None:
+    del HOST_FUNCTIONS[host.key]
+    if host.aggregate:
         del AGGREGATES[host.key]
-    elif host is not None:
+    else:
         remove_host_function(host.name)
+
+
+def _in_the_way(name: str, is_aggregate: bool) -> list[HostFunction]:
+    """The functions that have this name: case distinguishes functions, but not an aggregate from anything else."""
+    lowered = name.lower()
+    return [
+        host
+        for host in HOST_FUNCTIONS.values()
+        if host.name == name or ((is_aggregate or host.aggregate) and host.name.lower() == lowered)
+    ]
 
 
 def carried(name: str) -> HostFunction | None:
@@ -122,14 +138,14 @@ def carried(name: str) -> HostFunction | None:
     return HOST_FUNCTIONS.get(name)
 
 
-def _check(name: str, function: object, vectorised: str | None, replace: bool) -> None:
+def _check(name: str, function: object, vectorised: str | None, aggregate: bool, replace: bool) -> None:
     if not _NAME.fullmatch(name):
         raise _bad(f"'{name}' is no name of a function", "a name is a letter, followed by letters, digits and _")
     if not callable(function):
         raise _bad(f"what is to be registered as '{name}' cannot be called", None)
     if vectorised not in (None, *VECTORISED):
         raise _bad(f"functions cannot be vectorised over '{vectorised}'", "over 'numpy' or 'arrow'")
-    if name in HOST_FUNCTIONS or name.lower() in HOST_FUNCTIONS:
+    if _in_the_way(name, aggregate):
         if not replace:
             raise _bad(f"there is a function '{name}' already", "replace=True puts this one in its place")
     elif find_builtin(name) is not None:

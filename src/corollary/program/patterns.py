@@ -8,17 +8,21 @@ from dataclasses import replace
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program.arithmetic import EvaluationError
 from corollary.program.atoms import Comparison
-from corollary.program.functions import find_function
+from corollary.program.builtins import find_builtin
 from corollary.program.terms import Constant, FunctionTerm, ListTerm, Part, Term, Variable, Wildcard, subterms
 from corollary.program.values import Structure, Value
 
 MOST_SYMBOLS = 5_000
 """A term of more constants and functions has most likely been growing in a rule that never ends."""
+MOST_CHARACTERS = 50_000_000
+MOST_DIGITS = 100_000
+"""Texts and numbers that rules compute are no longer: the next ones may take more time and memory than there is."""
+_MOST_BITS = int(MOST_DIGITS * 3.3219280948873626)
 
 
 def is_pattern(term: Term) -> bool:
     """Whether the term is a function term or a list: something that is made of its parts, and taken apart into them."""
-    return isinstance(term, ListTerm) or (isinstance(term, FunctionTerm) and find_function(term.name) is None)
+    return isinstance(term, ListTerm) or (isinstance(term, FunctionTerm) and find_builtin(term.name) is None)
 
 
 def is_ground(term: Term) -> bool:
@@ -98,7 +102,8 @@ def with_computed(term: Term, by: Callable[[Term], Term]) -> Term:
 
 
 def pairs(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
-    """What has to be identical for two terms to be, until one side of a pair is no pattern; None where they never are."""
+    """Return the pairs of terms that must be identical for two terms to be, broken down until one side of each is no pattern;
+    None where they never are."""
     if not (is_pattern(left) and is_pattern(right)):
         return [(left, right)]
     below = terms_below(left, right)
@@ -112,7 +117,7 @@ def pairs(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
 
 
 def terms_below(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
-    """What stands at the same places of two patterns; None where they have different forms."""
+    """Return the terms at the same places of two patterns, in pairs; None where the patterns have different forms."""
     if isinstance(left, FunctionTerm) and isinstance(right, FunctionTerm):
         same = (left.name, len(left.arguments)) == (right.name, len(right.arguments))
         return list(zip(left.arguments, right.arguments, strict=True)) if same else None
@@ -136,7 +141,7 @@ def _rest(term: ListTerm, start: int) -> Term:
 
 
 def part_of(value: Value, part: Part) -> Value:
-    """What stands at a place of a value; raises `EvaluationError` where the value has another form."""
+    """Return the value at a place of a value. Raise `EvaluationError` where the value has another form."""
     if part.functor is not None:
         if isinstance(value, Structure) and value.name == part.functor and len(value.arguments) == part.count:
             return value.arguments[part.place]
@@ -169,3 +174,22 @@ def check_size(value: Value, deepest: int) -> None:
 def _too_large(message: str) -> ProgramError:
     hint = "if the terms are meant to grow, limit them in the rule, or allow more with limits.depth"
     return ProgramError([Diagnostic(catalogue.TERM_TOO_LARGE, message, None, hint)])
+
+
+def check_length(value: Value) -> None:
+    """Stops where a rule made a number or a text that is longer than any may be: most likely it would grow for ever."""
+    if type(value) is int and value.bit_length() > _MOST_BITS:
+        raise _too_long(f"a number of more than {MOST_DIGITS:,} digits")
+    if type(value) is str:
+        check_characters(len(value))
+
+
+def check_characters(count: int) -> None:
+    """Stops where a rule made a text of so many characters that it is longer than any may be."""
+    if count > MOST_CHARACTERS:
+        raise _too_long(f"a text of more than {MOST_CHARACTERS:,} characters")
+
+
+def _too_long(made: str) -> ProgramError:
+    hint = "if the values are meant to grow, limit them in the rule"
+    return ProgramError([Diagnostic(catalogue.TERM_TOO_LARGE, f"a rule makes {made}", None, hint)])

@@ -21,9 +21,13 @@ def from_python(value: Any) -> Value:
     '2026-01-01'
     """
     match value:
-        case bool() | Iri() | Structure():
+        case bool() | Structure():
+            return value
+        case Iri():
+            _text(value.value)
             return value
         case Literal():
+            _text(value.lexical)
             return canonical(canonical_literal(value))
         case str():
             return _text(value)

@@ -15,7 +15,7 @@ from corollary.program.values import Value, identity
 Row: TypeAlias = tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Rule:
     """One head, one body, and the name by which people and transactions address the rule."""
 
@@ -40,7 +40,7 @@ class Clause:
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class FactBlock:
     """Ground facts of one predicate and arity that stand together in the text, as rows of values."""
 
     predicate: str
@@ -49,7 +49,7 @@ class Facts:
     span: Span | None = field(default=None, repr=False)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Facts):
+        if not isinstance(other, FactBlock):
             return NotImplemented
         mine, theirs = (self.predicate, self.arity, len(self.rows)), (other.predicate, other.arity, len(other.rows))
         return mine == theirs and all(
@@ -71,7 +71,7 @@ class Query:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """What an answer binds: a variable that occurs under negation only means "there is none" and has no value."""
+        """The variables that an answer binds: one that occurs only under negation means "there is none" and has no value."""
         shown = [element for element in self.body if not isinstance(element, Negation)]
         return tuple(dict.fromkeys(variable for element in shown for variable in element_variables(element)))
 
@@ -115,7 +115,7 @@ class FunctionDeclaration:
 
 
 Directive: TypeAlias = PrefixDeclaration | InputDeclaration | OutputDeclaration | FunctionDeclaration
-Statement: TypeAlias = Clause | Facts | Query | Directive
+Statement: TypeAlias = Clause | FactBlock | Query | Directive
 S = TypeVar("S", bound=Statement)
 
 
@@ -144,8 +144,8 @@ class Program:
         return tuple(rules)
 
     @cached_property
-    def facts(self) -> tuple[Facts, ...]:
-        return tuple(self.of_type(Facts))
+    def facts(self) -> tuple[FactBlock, ...]:
+        return tuple(self.of_type(FactBlock))
 
     @cached_property
     def queries(self) -> tuple[Query, ...]:
@@ -175,20 +175,20 @@ def _free_name(name: str, taken: set[str | None]) -> str:
 
 
 def _join_facts(statements: Iterable[Statement]) -> Iterator[Statement]:
-    pending: Facts | None = None
+    pending: FactBlock | None = None
     rows: list[Row] = []
     for statement in statements:
         if (
-            isinstance(statement, Facts)
+            isinstance(statement, FactBlock)
             and pending
             and ((statement.predicate, statement.arity) == (pending.predicate, pending.arity))
         ):
             rows.extend(statement.rows)
             continue
         if pending:
-            yield Facts(pending.predicate, pending.arity, rows, pending.span)
-        pending, rows = (statement, list(statement.rows)) if isinstance(statement, Facts) else (None, [])
+            yield FactBlock(pending.predicate, pending.arity, rows, pending.span)
+        pending, rows = (statement, list(statement.rows)) if isinstance(statement, FactBlock) else (None, [])
         if pending is None:
             yield statement
     if pending:
-        yield Facts(pending.predicate, pending.arity, rows, pending.span)
+        yield FactBlock(pending.predicate, pending.arity, rows, pending.span)

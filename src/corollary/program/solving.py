@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corollary.program.atoms import Comparison
-from corollary.program.functions import find_function
+from corollary.program.builtins import find_builtin
 from corollary.program.terms import Arithmetic, FunctionTerm, Minus, Term, Variable, variables_of
 
 
@@ -40,7 +40,7 @@ def _solved(side: Term, other: Term) -> Iterator[tuple[Variable, Term]]:
             yield from _below(side.left, Arithmetic("*", other, side.right, side.span))
             yield from _below(side.right, Arithmetic("/", side.left, other, side.span))
         case FunctionTerm(arguments=(argument,)):
-            function = find_function(side.name)
+            function = find_builtin(side.name)
             if function is not None and function.inverse is not None:
                 yield from _below(argument, FunctionTerm(function.inverse, (other,), side.span))
         case _:

@@ -107,9 +107,9 @@ class AggregateTerm:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What stands at a place of a constant that has the form `functor(…)`, or of a list where there is no functor.
+    """The constant at a place of one that has the form `functor(…)`, or of a list where there is no functor.
 
-    The form has `count` arguments or items. An `open` list may have more of them, and the place behind them is the rest of it.
+    The form has `count` arguments or items. An `open` list may have more of them, and the place after them is the rest of it.
     Plans take terms apart with it; no program text has it.
     """
 

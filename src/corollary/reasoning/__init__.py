@@ -1,4 +1,4 @@
-"""What holds for all engines: how rules change."""
+"""Reasoning that is the same for all engines: rule changes, demand, limits."""
 
 from corollary.reasoning.rule_book import RuleEdit, edit_rules
 

@@ -7,7 +7,7 @@ a name of its own changes nothing, and either text removes it. Names stay with t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from corollary.analysis import (
@@ -22,8 +22,13 @@ from corollary.analysis import (
 )
 from corollary.analysis.predicates import check_arities, check_functions, check_names
 from corollary.analysis.queries import arity_mismatch
+from corollary.analysis.shapes import ShapedRules
+from corollary.analysis.suspicions import single_occurrences
+from corollary.analysis.traps import traps_of_rules, undefined_functions, without_order
+from corollary.analysis.value_kinds import NO_OTHER_FACTS, OtherFacts, ValueKinds
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
-from corollary.language import parse
+from corollary.language import NOTHING, Permissions, parse
+from corollary.language.permissions import TO_COMPARE, refusals_of_program
 from corollary.program import Clause, Program, Query, Rule, Statement
 from corollary.program.arities import with_arities
 from corollary.program.rewrite import without_names
@@ -33,9 +38,10 @@ _NUMBERED = re.compile(r"r(\d+)(\.\d+)?_*")
 
 @dataclass(frozen=True)
 class RuleEdit:
-    """The analysis of the program afterwards, and what else the added texts say (facts, inputs, queries)."""
+    """The analysis of the program afterwards, the statements that were added, and those that are no rules."""
 
     analysis: Analysis
+    added: Program
     statements: tuple[Statement, ...] = ()
 
     @property
@@ -44,15 +50,24 @@ class RuleEdit:
 
 
 def edit_rules(
-    analysis: Analysis, add: Iterable[str | Program], remove: Iterable[str], arities: dict[str, int]
+    analysis: Analysis,
+    add: Iterable[str | Program],
+    remove: Iterable[str],
+    arities: dict[str, int],
+    tick: Callable[[], None],
+    permissions: Permissions = NOTHING,
+    others: OtherFacts = NO_OTHER_FACTS,
 ) -> RuleEdit:
-    """Removes rules and adds others; raises `ProgramError` when something is wrong with one of them."""
+    """Removes rules and adds others; raises `ProgramError` when something is wrong with one of them, or not allowed.
+
+    `others` are the facts that the program does not state. `tick` is called now and then, and may stop it by raising.
+    """
     prefixes = analysis.program.prefixes
-    programs = [_program(one, prefixes) for one in add]
+    programs = [_program(one, prefixes, permissions) for one in add]
     if analysis.meaning.mixed_arities:
         programs = [with_arities(one) for one in programs]
     statements = [statement for one in programs for statement in one.statements]
-    gone = list(dict.fromkeys(name for one in remove for name in _named(one, analysis, prefixes)))
+    gone = list(dict.fromkeys(name for one in remove for name in _named(one, analysis)))
     added, gone = _without_what_stays(_rules(statements, analysis.graph, gone), analysis.graph, gone)
     wrong = check_evaluable(query for query in statements if isinstance(query, Query))
     wrong += check_functions(Program(tuple(statements)))
@@ -60,25 +75,50 @@ def edit_rules(
     wrong += [found for rule in added for found in check_safety(rule, analysis.meaning)]
     if wrong:
         raise ProgramError(wrong)
-    graph = insert_rules(graph, added, check=False).graph if added else graph
-    others = [statement for statement in statements if not isinstance(statement, Clause)]
-    wrong += _arity_mistakes(Program((*(_clause(rule) for rule in added), *others)), arities)
+    graph = insert_rules(graph, added, check=False, tick=tick).graph if added else graph
+    rest = [statement for statement in statements if not isinstance(statement, Clause)]
+    new = Program((*map(_clause, added), *rest))
+    wrong += _arity_mistakes(new, arities)
     if wrong:
         raise ProgramError(wrong)
     kept = [statement for statement in analysis.program.statements if not isinstance(statement, Clause)]
-    program = Program.of([*kept, *(_clause(rule) for rule in graph.rules.values()), *others])
+    program = Program.of([*kept, *_clauses(graph, analysis.program), *rest])
+    kinds = ValueKinds(program, others)
+    wrong += undefined_functions(kinds, added)
     edited = replace(analysis, program=program, graph=graph).knowing(arities)
     if not analysis.meaning.is_well_founded:
-        wrong += check_stratification(edited.evaluated, local=analysis.meaning.is_local)
+        wrong += check_stratification(edited.lowered, local=analysis.meaning.is_local)
     if wrong:
         raise ProgramError(wrong)
-    return RuleEdit(edited, tuple(others))
+    removed = [analysis.graph.rules[name] for name in gone]
+    diagnostics = _without_those_of(removed, analysis.diagnostics), _warnings_of(added, kinds)
+    return RuleEdit(edited.with_diagnostics(tuple(one for part in diagnostics for one in part)), new, tuple(rest))
 
 
-def _program(text: str | Program, prefixes: dict[str, str]) -> Program:
+def _without_those_of(rules: Sequence[Rule], diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Return the diagnostics that are not about the text of one of the rules."""
+    places = [rule.span for rule in rules if rule.span is not None]
+    for one in diagnostics:
+        inside = one.span is not None and any(
+            one.span.source is place.source and place.start <= one.span.start < place.end for place in places
+        )
+        if not inside:
+            yield one
+
+
+def _warnings_of(rules: Sequence[Rule], kinds: ValueKinds) -> Iterator[Diagnostic]:
+    for rule in rules:
+        yield from single_occurrences(rule)
+    yield from traps_of_rules(ShapedRules(rules), kinds.program)
+    yield from without_order(kinds, rules)
+
+
+def _program(text: str | Program, prefixes: dict[str, str], permissions: Permissions) -> Program:
     if isinstance(text, Program):
+        if refusals := list(refusals_of_program(text, permissions)):
+            raise ProgramError(refusals)
         return text
-    parsed = parse(text, prefixes=prefixes)
+    parsed = parse(text, prefixes=prefixes, permissions=permissions)
     if parsed.errors:
         raise ProgramError(parsed.diagnostics)
     return parsed.program
@@ -90,7 +130,9 @@ def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str
         return []
     numbers = [int(match[1]) for name in graph.rules if (match := _NUMBERED.fullmatch(name))]
     following = max([0, len(graph.rules), *numbers]) + 1
-    known = {without_names(rule) for name, rule in graph.rules.items() if name not in gone}
+    heads = {head.predicate for clause in statements if isinstance(clause, Clause) for head in clause.heads}
+    alike = [rule for rule in graph.rules.values() if rule.head.predicate in heads and rule.name not in gone]
+    known = {without_names(rule) for rule in alike}
     found: list[Rule] = []
     for clause in statements:
         if isinstance(clause, Clause):
@@ -108,22 +150,37 @@ def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str
     return found
 
 
-def _named(one: str, analysis: Analysis, prefixes: dict[str, str]) -> list[str]:
+def _named(one: str, analysis: Analysis) -> list[str]:
     """The names of the rules that a name or a text means."""
-    graph = analysis.graph
+    graph, prefixes = analysis.graph, analysis.program.prefixes
     if one in graph.rules:
         return [one]
     if several := [name for name in graph.rules if name.startswith(f"{one}.") and name[len(one) + 1 :].isdigit()]:
         return several
-    parsed = parse(one, prefixes=prefixes)
+    parsed = parse(one, prefixes=prefixes, permissions=TO_COMPARE)
     program = with_arities(parsed.program) if analysis.meaning.mixed_arities else parsed.program
-    rules = program.rules if not parsed.errors else ()
-    by_identity = {without_names(rule): name for name, rule in graph.rules.items()} if rules else {}
-    names = [by_identity.get(without_names(rule)) for rule in rules]
-    if not rules or None in names:
+    clauses = program.of_type(Clause) if not parsed.errors else ()
+    found = [_meant(clause, rule, graph) for clause, rule in _with_rules(clauses)]
+    if not found or not all(found):
         message = f"there is no rule '{one.strip()}'"
         raise ProgramError([Diagnostic(catalogue.UNKNOWN_RULE, message, None, did_you_mean(one, graph.rules))])
-    return [name for name in names if name is not None]
+    return [name for names in found for name in names]
+
+
+def _with_rules(clauses: Iterable[Clause]) -> list[tuple[Clause, Rule]]:
+    return [
+        (clause, Rule(clause.name or "", head, clause.body, clause.span)) for clause in clauses for head in clause.heads
+    ]
+
+
+def _meant(clause: Clause, rule: Rule, graph: RuleGraph) -> list[str]:
+    """The names of all rules that are the same as this one; where the text names it, of that one only."""
+    wanted = without_names(rule)
+    same = [name for name, known in graph.rules.items() if known.head.predicate == rule.head.predicate]
+    found = [name for name in same if without_names(graph.rules[name]) == wanted]
+    if clause.name is None:
+        return found
+    return [name for name in found if name == clause.name or name.startswith(f"{clause.name}.")]
 
 
 def _without_what_stays(added: list[Rule], graph: RuleGraph, gone: list[str]) -> tuple[list[Rule], list[str]]:
@@ -139,6 +196,15 @@ def _arity_mistakes(program: Program, arities: dict[str, int]) -> list[Diagnosti
         if info.arity is not None and known is not None and info.arity != known:
             wrong.append(arity_mismatch(name, info.arity, known))
     return wrong
+
+
+def _clauses(graph: RuleGraph, before: Program) -> Iterator[Clause]:
+    """The rules as clauses; most are those of the program before."""
+    known = {one.name: one for one in before.statements if type(one) is Clause and len(one.heads) == 1}
+    for name, rule in graph.rules.items():
+        clause = known.get(name)
+        is_same = clause is not None and clause.heads[0] is rule.head and clause.body is rule.body
+        yield clause if clause is not None and is_same else _clause(rule)
 
 
 def _clause(rule: Rule) -> Clause:

@@ -6,6 +6,7 @@ A line of JSON tells what is inside, then follow two tables as Arrow streams: th
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,17 +16,21 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.embedded.maintenance.transaction import EXPLICIT
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
-from corollary.program import Clause, Program, Value
+from corollary.engines.base import EXPLICIT
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Universe
+from corollary.io.atomic import replacing
+from corollary.language import Permissions
+from corollary.language.permissions import TO_COMPARE
+from corollary.program import Clause, Program, Rule, Value
+from corollary.program.arities import with_arities
 from corollary.program.rewrite import without_names
-from corollary.sources.atomic import replacing
-from corollary.store.embedded_facts import load_relations, part_of
+from corollary.store.embedded_exchange import part_of
 from corollary.store.files import digest_of
 from corollary.store.history import parts_between, terms_of_parts
-from corollary.store.parts import Part, from_table, merged, to_table
-from corollary.store.program_rows import PREFIX, program_of, rule_changes
+from corollary.store.metadata import PREFIX, program_of, rule_changes
+from corollary.store.parts import StoredChange, from_table, merged, to_table
+from corollary.store.relations import load_relations
 from corollary.store.store import Store
 from corollary.store.terms import StoredTerms, codes_of_rows
 from corollary.transactions import Change
@@ -55,7 +60,8 @@ class IdRows:
 
 
 def write_changes(store: Store, since: int, path: Path) -> None:
-    """What came and went between a version and the one at hand."""
+    """Write the explicit facts and rules that differ between version `since` and the current version of a store to a change
+    file."""
     old, new = Store.open(store.path, since), Store.open(store.path, store.version)
     between = parts_between(old, new)
     parts = merged(part for part in between if part.owner == EXPLICIT) if between is not None else _compared(old, new)
@@ -80,7 +86,7 @@ def write_changes(store: Store, since: int, path: Path) -> None:
         aside.write_bytes(json.dumps(header).encode() + b"\n" + body)
 
 
-def _compared(old: Store, new: Store) -> list[Part]:
+def _compared(old: Store, new: Store) -> list[StoredChange]:
     """Where no changes lead from one version to the other: both are read."""
     terms = StoredTerms(Universe(), new.meaning.collisions)
     sides = [load_relations(store, terms, {EXPLICIT: EXPLICIT}).relations for store in (old, new)]
@@ -101,16 +107,16 @@ def _stream(table: pa.Table) -> bytes:
 
 
 class FileChange(Change):
-    """What a change file does."""
+    """A change read from a change file; its rows are encoded."""
 
     def with_values(self) -> Change:
-        """The same with plain rows, for engines that have no codes."""
+        """Return this change with plain rows, for engines that have no codes."""
         insert, delete = ({name: rows.values() for name, rows in side.items()} for side in (self.insert, self.delete))
         return Change(insert, delete, self.add_rules, self.remove_rules)
 
 
-def read_changes(path: Path, program: Program) -> FileChange:
-    """What a change file does to a knowledge base with this program. Rules that are gone already stay so."""
+def read_changes(path: Path, program: Program, permissions: Permissions, *, mixed_arities: bool) -> FileChange:
+    """Return what a change file does to a knowledge base with this program. Rules that are gone already stay so."""
     file = ChangeFile.read(path)
     insert: dict[str, Any] = {}
     delete: dict[str, Any] = {}
@@ -119,13 +125,25 @@ def read_changes(path: Path, program: Program) -> FileChange:
             if wanted.any():
                 side[part.predicate] = IdRows(part.ids[wanted], file.terms)
     prefixes = file.header["prefixes"]
-    known = {without_names(rule): rule.name for rule in program.rules}
-    gone = program_of([*prefixes, *file.header["rules removed"]]).rules
-    come = program_of([*prefixes, *file.header["rules added"]])
+    gone = program_of([*prefixes, *file.header["rules removed"]], TO_COMPARE)
+    removed = _names_of((with_arities(gone) if mixed_arities else gone).rules, program.rules)
+    come = program_of([*prefixes, *file.header["rules added"]], permissions)
     missing = [row for row in prefixes if row[1] not in program.prefixes]
-    added = Program((*program_of(missing).statements, *come.of_type(Clause)))
-    removed = tuple(known[without_names(rule)] for rule in gone if without_names(rule) in known)
+    added = Program((*program_of(missing, permissions).statements, *come.of_type(Clause)))
     return FileChange(insert, delete, (added,) if added.statements else (), removed)
+
+
+def _names_of(gone: Iterable[Rule], there: Iterable[Rule]) -> tuple[str, ...]:
+    """Return the names under which rules are there, one for each: its own, or that of another rule that is the same."""
+    known: dict[Rule, list[str]] = {}
+    for rule in there:
+        known.setdefault(without_names(rule), []).append(rule.name)
+    found = []
+    for rule in sorted(gone, key=lambda rule: rule.name not in known.get(without_names(rule), ())):
+        names = known.get(without_names(rule), [])
+        if names:
+            found.append(names.pop(names.index(rule.name) if rule.name in names else 0))
+    return tuple(found)
 
 
 class ChangeFile:
@@ -137,7 +155,7 @@ class ChangeFile:
         self.terms = terms
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[StoredChange]:
         return list(from_table(self._facts))
 
     @staticmethod
@@ -154,8 +172,8 @@ class ChangeFile:
             raise _bad(f"{path} is no change file") from None
         if number != FORMAT:
             raise _bad(f"{path} has format {number}, and this version of Corollary reads format {FORMAT}")
-        told = header.pop("digest", "")
-        if digest_of(json.dumps(header, sort_keys=True).encode() + body) != told:
+        digest = header.pop("digest", "")
+        if digest_of(json.dumps(header, sort_keys=True).encode() + body) != digest:
             raise _bad(f"{path} is damaged: its contents are not what was written")
         split = header["lengths"][0]
         facts, terms = (pa.ipc.open_stream(stream).read_all() for stream in (body[:split], body[split:]))

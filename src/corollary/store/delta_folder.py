@@ -10,14 +10,15 @@ import json
 import shutil
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 
 from corollary.diagnostics import ProgramError, catalogue
+from corollary.diagnostics.packages import optional_package
+from corollary.io.delta import DeltaFile, files_of
 from corollary.store.files import digest_of, sync_file, sync_folder
 from corollary.store.problems import damaged, naming_what_cannot_be_written, problem, unwritable
 
@@ -31,17 +32,9 @@ NO_VERSION = -1
 
 
 @dataclass(frozen=True)
-class DataFile:
-    """A file of a table: its name below the table, the values of the columns that it does not have itself, and its rows."""
-
-    name: str
-    values: dict[str, str] = field(default_factory=dict)
-    rows: int = 0
-
-
-@dataclass(frozen=True)
 class TableVersion:
-    """What a manifest says of a table: its version, and a digest of the names of its files, which have theirs in turn."""
+    """The version of a table as a manifest records it: its number, and a digest of the names of its files, whose own digests are
+    elsewhere."""
 
     number: int = NO_VERSION
     digest: str = ""
@@ -59,8 +52,8 @@ class DeltaFolder:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def files(self, version: TableVersion) -> list[DataFile]:
-        """The files of a version, checked against what the manifest says."""
+    def files(self, version: TableVersion) -> list[DeltaFile]:
+        """Return the files of a version, checked against what the manifest says."""
         if version.number == NO_VERSION:
             return []
         found = self._listed(self._at(version.number))
@@ -81,28 +74,20 @@ class DeltaFolder:
             raise self._damaged(number, str(error).partition("\n")[0]) from None
         return table
 
-    def _listed(self, table: DeltaTable) -> list[DataFile]:
+    def _listed(self, table: DeltaTable) -> list[DeltaFile]:
         _, errors = _deltalake()
         try:
-            actions = pa.table(table.get_add_actions(flatten=True))
-            names = [unquote(name) for name in actions.column("path").to_pylist()]
-            values = [actions.column(f"partition.{one}").to_pylist() for one in self._partition_by] if names else []
+            files = files_of(table, self._partition_by)
         except (errors, pa.ArrowException, ValueError, KeyError, TypeError) as error:
             raise self._damaged(table.version(), str(error).partition("\n")[0]) from None
-        rows = actions.column("num_records").to_pylist() if "num_records" in actions.column_names else [0] * len(names)
-        if not all(isinstance(value, str) for some in values for value in some) or None in rows:
+        if any(file.rows < 0 or not all(isinstance(one, str) for one in file.values.values()) for file in files):
             raise self._damaged(table.version(), "it does not say whose facts a file has, and how many")
-        return [
-            DataFile(
-                name, {column: one[place] for column, one in zip(self._partition_by, values, strict=True)}, rows[place]
-            )
-            for place, name in enumerate(names)
-        ]
+        return files
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def take_back(self, version: TableVersion) -> None:
-        """Makes the newest version mean what the manifest says; what somebody left unfinished behind it is forgotten."""
+        """Make the newest version equal to the manifest; an unfinished version after it is dropped."""
         if version.number == NO_VERSION:
             if self.path.exists():
                 with naming_what_cannot_be_written(self.path):
@@ -122,8 +107,8 @@ class DeltaFolder:
             raise damaged(self.path / _LOG, f"is no readable log: {str(error).partition(chr(10))[0]}") from None
         return table
 
-    def commit(self, schema: pa.Schema, add: Sequence[DataFile], remove: Iterable[DataFile] = ()) -> TableVersion:
-        """Adds and removes files in one step, on the disk when this returns. The files themselves are there already."""
+    def commit(self, schema: pa.Schema, add: Sequence[DeltaFile], remove: Iterable[DeltaFile] = ()) -> TableVersion:
+        """Add and remove files in one step, on the disk when this returns. The files themselves are there already."""
         _, errors = _deltalake()
         try:
             table = self._committed(schema, add, remove)
@@ -136,9 +121,10 @@ class DeltaFolder:
         found = self._listed(table)
         return TableVersion(table.version(), _digest(found), _digest_of_contents(found))
 
-    def _committed(self, schema: pa.Schema, add: Sequence[DataFile], remove: Iterable[DataFile]) -> DeltaTable:
-        from deltalake import DeltaTable, PostCommitHookProperties, Schema
-        from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+    def _committed(self, schema: pa.Schema, add: Sequence[DeltaFile], remove: Iterable[DeltaFile]) -> DeltaTable:
+        with optional_package("deltalake", "a knowledge base in a directory"):
+            from deltalake import DeltaTable, PostCommitHookProperties, Schema
+            from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
         now = int(time.time() * 1000)
         hook = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
@@ -163,7 +149,8 @@ class DeltaFolder:
 
     def _widen(self, table: DeltaTable, schema: pa.Schema) -> None:
         """Facts with more arguments than any before need more columns."""
-        from deltalake import Field, Schema
+        with optional_package("deltalake", "a knowledge base in a directory"):
+            from deltalake import Field, Schema
 
         known = {column.name for column in table.schema().fields}
         new = [column for column in Schema.from_arrow(schema).fields if column.name not in known]
@@ -185,24 +172,21 @@ class DeltaFolder:
             sync_folder(self.path)
 
 
-def _statistics(file: DataFile) -> str:
+def _statistics(file: DeltaFile) -> str:
     return json.dumps({"numRecords": file.rows})
 
 
-def _digest(files: Iterable[DataFile]) -> str:
+def _digest(files: Iterable[DeltaFile]) -> str:
     return digest_of(json.dumps(sorted(file.name for file in files)).encode())
 
 
-def _digest_of_contents(files: Iterable[DataFile]) -> str:
-    told = sorted([file.name, file.rows, sorted(file.values.items())] for file in files)
-    return digest_of(json.dumps(told).encode())
+def _digest_of_contents(files: Iterable[DeltaFile]) -> str:
+    described = sorted([file.name, file.rows, sorted(file.values.items())] for file in files)
+    return digest_of(json.dumps(described).encode())
 
 
 def _deltalake() -> tuple[Any, type[Exception]]:
-    try:
+    with optional_package("deltalake", "a knowledge base in a directory"):
         import deltalake
         from deltalake.exceptions import DeltaError
-    except ImportError:
-        message, hint = "knowledge bases in a directory need the package deltalake", "pip install 'corollary[delta]'"
-        raise problem(catalogue.MISSING_PACKAGE, message, hint) from None
     return deltalake, DeltaError

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import catalogue
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.streaming.feed_rows import SCHEMA, FeedRows
+from corollary.io.delta import commit, existing_table, new_folder
 from corollary.results import Result
-from corollary.sources.delta import commit, existing_table, new_folder
 from corollary.store.files import write_parquet
 from corollary.store.history import terms_of_parts
 from corollary.store.manifest import Manifest
@@ -38,8 +38,8 @@ _PREDICATES = "predicates"
 class ChangeFeed:
     """Follows a knowledge base; without a store its transactions have no versions, and are numbered.
 
-    A feed says itself which predicates it has. `predicates` are those that somebody asks for, `usual` those of a new feed that
-    nobody has asked for anything.
+    A feed says itself which predicates it has. `predicates` are those that the caller wants, `usual` those of a new feed where
+    the caller wants none in particular.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ChangeFeed:
     # -- beginnings --------------------------------------------------------------------------------------------------
 
     def start(self, facts: Callable[[str], Result] | None) -> None:
-        """Begins a feed, with all `facts` where they are wanted; or brings one that is there to where the store is."""
+        """Begin a feed, with all `facts` where they are wanted; or bring one that is there to where the store is."""
         table = existing_table(self._path)
         if table is None:
             self._predicates = self._chosen(None)
@@ -68,20 +68,20 @@ class ChangeFeed:
         if last is None:
             message = f"the feed {self._path} is that of another knowledge base"
             raise problem(catalogue.OTHER_FEED, message, "choose another directory for it")
-        self._predicates = self._chosen(_told_predicates(table))
+        self._predicates = self._chosen(_described_predicates(table))
         self._last = last
         if self._store is not None:
             self._catch_up(self._store)
 
-    def _chosen(self, told: frozenset[str] | None) -> frozenset[str]:
+    def _chosen(self, described: frozenset[str] | None) -> frozenset[str]:
         """The predicates of a feed that says which it has, or has not begun; other ones would leave a gap in it."""
-        if told is None:
+        if described is None:
             return self._asked if self._asked is not None else frozenset(self._usual())
-        if self._asked not in (None, told):
-            message = f"the feed {self._path} has {_listed(told)}, and not {_listed(self._asked or ())}"
+        if self._asked not in (None, described):
+            message = f"the feed {self._path} has {_listed(described)}, and not {_listed(self._asked or ())}"
             hint = "without predicates it goes on with those that it has; others need another directory"
             raise problem(catalogue.OTHER_FEED, message, hint)
-        return told
+        return described
 
     @property
     def _identity(self) -> str:
@@ -99,7 +99,7 @@ class ChangeFeed:
             raise problem(catalogue.OTHER_FEED, message, "begin another feed, or keep more versions")
         for number in missing:
             (manifest,) = store.versions.read([number])
-            # A version that was derived anew says the same as the one before.
+            # A version that was derived from scratch means the same as the one before.
             if not manifest.is_anew and (manifest.changes or manifest.files):
                 self._write(number, _changes_of(store, manifest, self._predicates))
         self._is_behind = False
@@ -107,7 +107,7 @@ class ChangeFeed:
     # -- transactions ------------------------------------------------------------------------------------------------
 
     def follow(self, inserted: Mapping[str, Result], deleted: Mapping[str, Result]) -> None:
-        """What a transaction brought and took."""
+        """Append the visible facts that a transaction inserted and deleted."""
         version = self._store.version if self._store is not None else self._last + 1
         if self._is_behind and self._store is not None:
             self._catch_up(self._store)
@@ -137,8 +137,8 @@ class ChangeFeed:
         self._last = version
 
 
-def _told_predicates(table: DeltaTable) -> frozenset[str] | None:
-    """What the description of a feed says; None for those that were begun before they had one."""
+def _described_predicates(table: DeltaTable) -> frozenset[str] | None:
+    """Return the predicates that the description of a feed names; None for feeds that were begun before they had one."""
     try:
         return frozenset(json.loads(table.metadata().description or "")[_PREDICATES])
     except (ValueError, KeyError, TypeError):
@@ -150,7 +150,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _changes_of(store: Store, manifest: Manifest, predicates: frozenset[str]) -> list[tuple[str, dict[str, Result]]]:
-    """What one could see of a version."""
+    """Return the visible facts that a version deleted and inserted, in this order, with the name of each operation."""
     parts = [part for part in store.parts_of(manifest) if part.predicate in predicates and part.visible.any()]
     terms = terms_of_parts(parts, store)
     sides: list[tuple[str, dict[str, Result]]] = []

@@ -30,7 +30,7 @@ def digest_of(data: Any) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names of a folder last."""
+    """Make the names of a folder last."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -39,12 +39,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(file: Path) -> None:
-    """Makes the contents of a file last that somebody else wrote."""
+    """Make the contents of a file last that somebody else wrote."""
     sync_folder(file)
 
 
 def write_exclusively(path: Path, data: bytes) -> None:
-    """A new file, on the disk when this returns; raises `FileExistsError` where there is one of that name."""
+    """Write a new file, on the disk when this returns; raise `FileExistsError` where there is one of that name."""
     aside = path.with_name(f"{ASIDE}{uuid.uuid4().hex}")
     try:
         _write_through(aside, data)
@@ -59,7 +59,7 @@ def write_exclusively(path: Path, data: bytes) -> None:
 
 
 def write_named(folder: Path, stem: str, ending: str, data: Any) -> Path:
-    """A file `stem-digest.ending`; whoever wrote all files of a folder makes their names last with `sync_folder`."""
+    """Write a file `stem-digest.ending`; after writing all files of a folder, `sync_folder` makes their names last."""
     path = folder / f"{stem}-{digest_of(data)}.{ending}"
     aside = folder / f"{ASIDE}{uuid.uuid4().hex}"
     try:

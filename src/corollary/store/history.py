@@ -1,4 +1,4 @@
-"""What happened in a store: its versions, and what differs between two of them."""
+"""The history of a store: its versions, and the differences between two of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.maintenance.anew import compare
-from corollary.engines.embedded.maintenance.outcome import Outcome
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.maintenance.from_scratch import compare
+from corollary.engines.embedded.values.universe import Universe
 from corollary.planning.steps import is_auxiliary
+from corollary.reasoning.maintain.report import Outcome
 from corollary.results import Result
-from corollary.store.embedded_facts import load_relations
 from corollary.store.manifest import Manifest
-from corollary.store.parts import Part, merged
-from corollary.store.program_rows import rule_changes
+from corollary.store.metadata import rule_changes
+from corollary.store.parts import StoredChange, merged
+from corollary.store.relations import load_relations
 from corollary.store.store import Store
 from corollary.store.terms import StoredTerms
 from corollary.transactions import Facts
@@ -28,7 +28,7 @@ from corollary.transactions import Facts
 class VersionInfo:
     """One version: when and why it came, and how many facts and rules it changed.
 
-    `explicit_inserted` and `explicit_deleted` are facts that were stated, `inserted` and `deleted` those that one could see.
+    `explicit_inserted` and `explicit_deleted` are explicit facts, `inserted` and `deleted` those that one could see.
     """
 
     version: int
@@ -77,7 +77,7 @@ def _info(manifest: Manifest) -> VersionInfo:
 
 
 def difference(store: Store, first: int, second: int, full_name: Callable[[str], str]) -> VersionDifference:
-    """What came and went from the first version to the second, which may be the earlier one."""
+    """Return the facts and rules that differ between the first version and the second, which may be the earlier one."""
     old, new = (Store.open(store.path, number) for number in (first, second))
     parts = parts_between(old, new)
     if parts is None:
@@ -99,7 +99,7 @@ def difference(store: Store, first: int, second: int, full_name: Callable[[str],
     return VersionDifference(came, went, {row[1]: row[2] for row in come}, {row[1]: row[2] for row in gone})
 
 
-def parts_between(old: Store, new: Store) -> list[Part] | None:
+def parts_between(old: Store, new: Store) -> list[StoredChange] | None:
     """The changes that lead from one version to another; None where they do not, or are forgotten."""
     sign = 1 if old.version <= new.version else -1
     low, high = sorted((old.version, new.version))
@@ -112,11 +112,11 @@ def parts_between(old: Store, new: Store) -> list[Part] | None:
     parts = [part for manifest in manifests for part in old.parts_of(manifest)]
     if sign > 0:
         return parts
-    return [Part(part.predicate, part.owner, part.ids, -part.change, -part.visible) for part in parts]
+    return [StoredChange(part.predicate, part.owner, part.ids, -part.change, -part.visible) for part in parts]
 
 
-def terms_of_parts(parts: list[Part], store: Store) -> StoredTerms:
-    """What the ids of parts stand for; only the constants that they have are learnt."""
+def terms_of_parts(parts: list[StoredChange], store: Store) -> StoredTerms:
+    """Return the terms of the ids in these changes; only the constants that occur in them are learnt."""
     terms = StoredTerms(Universe(), store.meaning.collisions)
     used = np.unique(np.concatenate([np.empty(0, np.int64), *(part.ids.ravel() for part in parts)]))
     stored = store.all_terms()
@@ -124,9 +124,9 @@ def terms_of_parts(parts: list[Part], store: Store) -> StoredTerms:
     return terms
 
 
-def _summed(parts: list[Part], store: Store) -> tuple[Universe, dict[str, Any], dict[str, Any]]:
+def _summed(parts: list[StoredChange], store: Store) -> tuple[Universe, dict[str, Any], dict[str, Any]]:
     facts = [
-        Part(part.predicate, "", part.ids, part.visible.astype(np.int64), part.visible)
+        StoredChange(part.predicate, "", part.ids, part.visible.astype(np.int64), part.visible)
         for part in parts
         if not is_auxiliary(part.predicate)
     ]

@@ -26,7 +26,7 @@ _PACK = re.compile(r"^pack-(\d{10})-(\d{10})-[0-9a-f]{32}\.jsonl$")
 
 @dataclass(frozen=True)
 class Counts:
-    """What a version changed: explicit facts, visible facts of predicates, rules; and how many facts it has."""
+    """How much a version changed (explicit facts, visible facts of predicates, rules) and how many facts it has."""
 
     explicit_inserted: int = 0
     explicit_deleted: int = 0
@@ -75,12 +75,12 @@ class Manifest:
     def of_bytes(data: bytes, file: Path) -> Manifest:
         try:
             body = json.loads(data)
-            told = body.pop("digest")
+            digest = body.pop("digest")
             number = body.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError):
             raise damaged(file, "is damaged: this is no manifest", _GO_BACK) from None
         check_format(number, file)
-        if digest_of(_text({"format": number, **body}).encode()) != told:
+        if digest_of(_text({"format": number, **body}).encode()) != digest:
             raise damaged(file, "is damaged: its contents are not what was written", _GO_BACK)
         tables = {name: TableVersion(**one) for name, one in body.pop("tables", {}).items()}
         counts = Counts(**body.pop("counts", {}))
@@ -88,7 +88,7 @@ class Manifest:
 
 
 def check_format(number: Any, file: Path) -> None:
-    """Refuses what another version of Corollary has written in another way."""
+    """Refuse what another version of Corollary has written in another way."""
     if isinstance(number, int) and number != FORMAT:
         message = f"{file} has format {number}, and this version of Corollary reads format {FORMAT}"
         older = "publish its facts with the version that wrote it, and load them"
@@ -125,7 +125,7 @@ def _contents(file: Path) -> bytes:
         raise damaged(file, f"cannot be read: {error.strerror or error}", _GO_BACK) from None
 
 
-class Versions:
+class VersionFiles:
     """The manifests of a store, a file each; those of long ago stand together in packs."""
 
     def __init__(self, folder: Path) -> None:
@@ -174,7 +174,7 @@ class Versions:
         write_exclusively(self.path(manifest.version), manifest.to_bytes())
 
     def pack(self, last: int) -> None:
-        """Puts the single manifests up to a version together, for thousands of small files take space and time."""
+        """Put the single manifests up to a version together, for thousands of small files take space and time."""
         singles, _ = self._listed()
         first = min(singles, default=last)
         numbers = list(range(first, last + 1))
@@ -187,7 +187,7 @@ class Versions:
             self.path(number).unlink()
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Versions that nobody wants to see again."""
+        """Remove versions that nobody wants to see again."""
         gone = set(numbers)
         singles, packs = self._listed()
         for first, last, name in packs:

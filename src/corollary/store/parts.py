@@ -19,7 +19,7 @@ PREDICATE, OWNER, CHANGE, VISIBLE = "predicate", "owner", "change", "visible"
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredChange:
     """Changes of one owner's support of facts of one predicate; `ids` has a row for each."""
 
     predicate: str
@@ -48,16 +48,16 @@ def columns_of(arity: int) -> list[str]:
 # -- as JSON, for few ------------------------------------------------------------------------------------------------
 
 
-def to_json(parts: Iterable[Part]) -> list[Any]:
+def to_json(parts: Iterable[StoredChange]) -> list[Any]:
     return [
         [part.predicate, part.owner, part.arity, part.change.tolist(), part.visible.tolist(), part.ids.ravel().tolist()]
         for part in parts
     ]
 
 
-def from_json(written: Sequence[Any]) -> list[Part]:
+def from_json(written: Sequence[Any]) -> list[StoredChange]:
     return [
-        Part(
+        StoredChange(
             predicate,
             owner,
             np.array(ids, np.int64).reshape(len(change), arity),
@@ -71,8 +71,8 @@ def from_json(written: Sequence[Any]) -> list[Part]:
 # -- as tables, for many ---------------------------------------------------------------------------------------------
 
 
-def to_table(parts: Sequence[Part]) -> pa.Table:
-    """One table; facts with fewer arguments than others have nulls behind theirs."""
+def to_table(parts: Sequence[StoredChange]) -> pa.Table:
+    """One table; facts with fewer arguments than others are filled up with nulls."""
     width = max((part.arity for part in parts), default=0)
     total = sum(part.rows for part in parts)
     lengths = [part.rows for part in parts]
@@ -100,7 +100,7 @@ def _repeated(texts: list[str], lengths: list[int]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), pa.array(names, pa.string())).cast(pa.string())
 
 
-def from_table(table: pa.Table) -> Iterator[Part]:
+def from_table(table: pa.Table) -> Iterator[StoredChange]:
     """The parts of a table of changes; `visible` may be missing."""
     if not table.num_rows:
         return
@@ -119,22 +119,22 @@ def from_table(table: pa.Table) -> Iterator[Part]:
         used = [values[rows] for values, valid in ids if valid[rows[0]]]
         facts = np.stack(used, axis=1) if used else np.empty((len(rows), 0), np.int64)
         predicate, owner = divmod(int(combined[rows[0]]), len(texts[1]))
-        yield Part(texts[0][predicate], texts[1][owner], facts, change[rows], visible[rows].astype(np.int8))
+        yield StoredChange(texts[0][predicate], texts[1][owner], facts, change[rows], visible[rows].astype(np.int8))
 
 
 # -- merging ---------------------------------------------------------------------------------------------------------
 
 
-def merged(parts: Iterable[Part]) -> list[Part]:
+def merged(parts: Iterable[StoredChange]) -> list[StoredChange]:
     """One part for each predicate and owner, each fact once, with the sums of its changes; without what sums up to nothing."""
-    groups: dict[tuple[str, str], list[Part]] = {}
+    groups: dict[tuple[str, str], list[StoredChange]] = {}
     for part in parts:
         groups.setdefault(part.key, []).append(part)
     found = (_summed(group) for _, group in sorted(groups.items()))
     return [part for part in found if part.rows]
 
 
-def _summed(parts: list[Part]) -> Part:
+def _summed(parts: list[StoredChange]) -> StoredChange:
     first = parts[0]
     ids = np.concatenate([part.ids for part in parts])
     change, visible = (np.concatenate([getattr(part, name) for part in parts]) for name in (CHANGE, VISIBLE))
@@ -142,7 +142,9 @@ def _summed(parts: list[Part]) -> Part:
     change = np.add.reduceat(change[order], starts) if len(order) else change
     visible = np.add.reduceat(visible[order].astype(np.int64), starts) if len(order) else visible
     kept = (change != 0) | (visible != 0)
-    return Part(first.predicate, first.owner, ids[order[starts]][kept], change[kept], visible[kept].astype(np.int8))
+    return StoredChange(
+        first.predicate, first.owner, ids[order[starts]][kept], change[kept], visible[kept].astype(np.int8)
+    )
 
 
 def groups_of_rows(rows: np.ndarray[Any, Any]) -> tuple[Ids, Ids]:

@@ -1,4 +1,4 @@
-"""What can go wrong with a knowledge base in a directory, as diagnostics that name the file."""
+"""Problems of a knowledge base in a directory, as diagnostics that name the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from os import PathLike
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 
 
-def problem(kind: catalogue.Kind, message: str, hint: str | None = None) -> ProgramError:
+def problem(kind: catalogue.DiagnosticKind, message: str, hint: str | None = None) -> ProgramError:
     return ProgramError([Diagnostic(kind, message, None, hint)])
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from corollary.engines.embedded.relation import Codes, Relation
-from corollary.engines.embedded.threads import CORES
+from corollary.engines.embedded.evaluation import RelationStore
+from corollary.engines.embedded.kernels.threads import CORES
+from corollary.engines.embedded.relations.relation import Codes, Relation
+from corollary.store.parts import StoredChange, merged
+from corollary.store.problems import damaged
+from corollary.store.store import Store
+from corollary.store.tables import StoredFacts, columns_of_file
+from corollary.store.terms import StoredTerms
 
 Signed = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -20,7 +26,7 @@ class BelowZero(Exception):
 
 
 @dataclass(frozen=True)
-class Supported:
+class SupportedFacts:
     """Distinct facts that an owner supports, and how often each; as a change, how much more or less often."""
 
     owner: str
@@ -28,8 +34,79 @@ class Supported:
     counts: np.ndarray[Any, np.dtype[Any]]
 
 
-def relation_of(arity: int, code_bits: int, stored: Sequence[Supported], changes: Sequence[Supported]) -> Relation:
-    """The relation of one predicate; `stored` has each owner's facts once."""
+def load_relations(store: Store, terms: StoredTerms, owners: Mapping[str, str] | None = None) -> RelationStore:
+    """Return the relations of a version of a store. `owners` are those that count: names on disk, and what they are called."""
+    relations = RelationStore(counted=True)
+    relations.universe = terms.universe
+    terms.learn(store.all_terms())
+    changes: dict[str, list[StoredChange]] = {}
+    for part in merged([*store.tables.stored_changes(store.head.tables), *store.recent_parts()]):
+        if owners is None or part.owner in owners:
+            changes.setdefault(part.predicate, []).append(part)
+    stored: dict[str, list[StoredFacts]] = {}
+    for facts in store.tables.stored_facts(store.head.tables):
+        if owners is None or facts.owner in owners:
+            stored.setdefault(facts.predicate, []).append(facts)
+    names = owners or {}
+    try:
+        found = {
+            predicate: (
+                [_read(one, terms, names) for one in stored.get(predicate, ())],
+                [_decoded(part, terms, names) for part in changes.get(predicate, ()) if part.change.any()],
+            )
+            for predicate in sorted({*stored, *changes})
+        }
+    except KeyError as error:
+        raise damaged(store.tables.terms.path, f"does not have the constant {error.args[0]}, which facts use") from None
+    bits = terms.universe.code_bits
+    for predicate, (whole, changed) in found.items():
+        if whole or changed:
+            arity = (whole or changed)[0].facts.shape[1]
+            try:
+                relations.relations[predicate] = relation_of(arity, bits, whole, changed)
+            except BelowZero as error:
+                why = f"is damaged: {error} supports facts of {predicate} less than not at all"
+                raise damaged(store.path, why) from None
+    return relations
+
+
+def _read(stored: StoredFacts, terms: StoredTerms, names: Mapping[str, str]) -> SupportedFacts:
+    """Return the facts that one owner supports; the next file is read while the ids of this one are looked up."""
+    facts: Codes | None = None
+    counts = np.empty(stored.rows, np.uint32)
+    start = 0
+    with ThreadPoolExecutor(2) as pool:
+        for number, columns in pool.map(columns_of_file, stored.files):
+            if facts is None:
+                facts = np.empty((stored.rows, len(columns)), np.uint32)
+            stop = start + len(number)
+            if stop > stored.rows:
+                raise damaged(stored.files[0].parent, "has more rows than its table says")
+            counts[start:stop] = number
+            _look_up(columns, facts[start:stop], terms)
+            start = stop
+    assert facts is not None
+    if start != stored.rows:
+        raise damaged(stored.files[0].parent, "has fewer rows than its table says")
+    return SupportedFacts(names.get(stored.owner, stored.owner), facts, counts)
+
+
+def _look_up(columns: list[Any], facts: Codes, terms: StoredTerms) -> None:
+    for place, ids in enumerate(columns):
+        terms.write_codes(np.ascontiguousarray(ids), facts, place)
+
+
+def _decoded(part: StoredChange, terms: StoredTerms, names: Mapping[str, str]) -> SupportedFacts:
+    kept = part.change != 0
+    facts = np.empty((int(kept.sum()), part.arity), np.uint32)
+    _look_up([part.ids[kept, place] for place in range(part.arity)], facts, terms)
+    return SupportedFacts(names.get(part.owner, part.owner), facts, part.change[kept])
+
+
+def relation_of(
+    arity: int, code_bits: int, stored: Sequence[SupportedFacts], changes: Sequence[SupportedFacts]
+) -> Relation:
+    """Return the relation of one predicate; `stored` has each owner's facts once."""
     relation = Relation(arity, code_bits, counted=True)
     for one in sorted(stored, key=lambda one: -len(one.facts)):
         _add(relation, one)
@@ -40,7 +117,7 @@ def relation_of(arity: int, code_bits: int, stored: Sequence[Supported], changes
     return relation
 
 
-def _add(relation: Relation, more: Supported) -> None:
+def _add(relation: Relation, more: SupportedFacts) -> None:
     if not relation.arity:
         if len(more.counts):
             relation.size = 1
@@ -69,7 +146,7 @@ def _add(relation: Relation, more: Supported) -> None:
 
 
 def places_of(facts: Codes, relation: Relation) -> Signed:
-    """The rows of a relation in which facts are, -1 where they are in none; a pass over the rows, without a set of them."""
+    """Return the rows of a relation in which facts are, -1 where they are in none, by a pass over the rows without a set."""
     wanted = Relation(facts.shape[1], counted=True)
     wanted.append_distinct(facts)
     places = np.full(len(facts), -1, np.int64)
@@ -91,7 +168,7 @@ def _pieces(rows: Codes, size: int = 1 << 20) -> Iterator[tuple[int, Codes]]:
 
 
 def _drop_unsupported(relation: Relation) -> None:
-    """Facts that nobody supports any more."""
+    """Remove facts that nobody supports any more."""
     total = np.zeros(max(1, relation.size), np.bool_)
     for owner in relation.owners:
         total |= relation.support_of(owner)[: len(total)] > 0

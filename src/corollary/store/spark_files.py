@@ -20,9 +20,9 @@ _ROWS_PER_FILE = 1 << 22
 def write_frame(df: DataFrame, folder: Path, stem: str) -> list[tuple[str, int]]:
     """The names and numbers of rows of new files in a folder that all machines share; they are on the disk."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = df.mapInArrow(_writer(str(folder), stem), "name string, rows long").collect()
+    reports = df.mapInArrow(_writer(str(folder), stem), "name string, rows long").collect()
     sync_folder(folder)
-    return [(row["name"], row["rows"]) for row in told]
+    return [(row["name"], row["rows"]) for row in reports]
 
 
 def _writer(folder: str, stem: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

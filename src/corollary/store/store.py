@@ -6,54 +6,75 @@ many of them, they are folded into the tables, as part of the next version.
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from corollary.diagnostics import catalogue
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
-from corollary.store.delta_folder import DataFile, TableVersion
-from corollary.store.files import read_parquet, write_parquet
-from corollary.store.locking import writing
-from corollary.store.manifest import Counts, Manifest, Versions
-from corollary.store.marker import MARKER, read_marker, write_marker
-from corollary.store.meaning import Meaning, follow, meaning_of, new_salts, rows_of_meaning
-from corollary.store.parts import Part, from_json, from_table, merged, to_json, to_table
-from corollary.store.problems import naming_what_cannot_be_written, problem
+from corollary.io.delta import DeltaFile
+from corollary.program.arities import sized
+from corollary.reasoning.run import Run
+from corollary.store.delta_folder import TableVersion
+from corollary.store.files import read_parquet, write_exclusively, write_parquet
+from corollary.store.manifest import FORMAT, Counts, Manifest, VersionFiles, check_format
+from corollary.store.metadata import VersionMetadata, follow, meaning_of, new_salts, rows_of_meaning
+from corollary.store.parts import StoredChange, from_json, from_table, merged, to_json, to_table
+from corollary.store.problems import damaged, naming_what_cannot_be_read, naming_what_cannot_be_written, problem
 from corollary.store.tables import Tables, facts_of_file
 from corollary.store.tidying import forget_versions, remove_leftovers
 
+_MARKER = "corollary.json"
+"""The file that makes a directory a knowledge base: what it is, its format, and its identity."""
+_KIND = "knowledge base"
+_PATIENCE = 30.0  # seconds that a commit waits for that of another process
 _INLINE_ROWS = 1_000  # more changes than that go to a file of their own
 _FOLD_VERSIONS = 512
 _FOLD_ROWS = 50_000
 _NO_TABLES = dict.fromkeys(("facts", "changes", "terms", "program"), TableVersion())
 
 
+@dataclass(frozen=True)
+class Base:
+    """All facts of a version, with other owners than it has on the disk: files that wait in a folder of the tables."""
+
+    folder: str
+    facts: list[DeltaFile]
+    meaning: VersionMetadata
+
+
 @dataclass
 class Commit:
-    """What the next version changes."""
+    """The changes that make up the next version."""
 
     cause: str
-    parts: list[Part]
+    parts: list[StoredChange]
     terms: pa.Table
     counts: Counts
-    meaning: Meaning
+    meaning: VersionMetadata
     files: list[str] = field(default_factory=list)
     """Files of more changes and terms, which are in the folder of versions already."""
     rows_in_files: int = 0
+    base: Base | None = None
+    """What the changes start from, where that is not how the version before has its facts."""
 
 
 class Store:
     """One directory. `head` is the version that this object has read or written last."""
 
-    def __init__(self, path: Path, head: Manifest, meaning: Meaning, recent: list[Manifest]) -> None:
+    def __init__(self, path: Path, head: Manifest, meaning: VersionMetadata, recent: list[Manifest]) -> None:
         self.path = path
-        self.versions = Versions(path / "versions")
+        self.versions = VersionFiles(path / "versions")
         self.tables = Tables(path)
         self.head = head
         self.meaning = meaning
@@ -67,73 +88,81 @@ class Store:
 
     @cached_property
     def identity(self) -> str:
-        """What tells this store from all others, also when it is moved."""
-        return str(read_marker(self.path).get("identity", ""))
+        """The identity of this store, which no other store has and which it keeps when it is moved."""
+        return str(_read_marker(self.path).get("identity", ""))
 
     # -- beginnings --------------------------------------------------------------------------------------------------
 
     @classmethod
     def create(cls, path: Path) -> Store:
-        """A new store without a version; `write_anew` makes the first."""
+        """Make a new store without a version; `write_anew` makes the first."""
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            hint = "KnowledgeBase.open(…) opens it" if (path / MARKER).exists() else "choose another directory"
+            hint = "KnowledgeBase.open(…) opens it" if (path / _MARKER).exists() else "choose another directory"
             raise problem(catalogue.PLACE_TAKEN, f"{path} is not empty", hint)
         with naming_what_cannot_be_written(path):
             (path / "versions").mkdir(parents=True)
-            write_marker(path)
+            _write_marker(path)
             (path / "lock").touch()
-        return cls(path, Manifest(0, "", 0, dict(_NO_TABLES)), Meaning(), [])
+        return cls(path, Manifest(0, "", 0, dict(_NO_TABLES)), VersionMetadata(), [])
 
-    @classmethod
-    def open(cls, path: Path, version: int | None = None) -> Store:
-        if not (path / MARKER).is_file():
+    @staticmethod
+    def checked_place(path: Path) -> Path:
+        """Return the path; raise `ProgramError` if it holds no knowledge base with a version."""
+        if not (path / _MARKER).is_file():
             if not path.exists():
                 raise problem(catalogue.NO_STORE, f"there is no {path}")
             raise problem(catalogue.NO_STORE, f"{path} holds no knowledge base", "`corollary init` makes one")
-        read_marker(path)
+        _read_marker(path)
         try:
-            versions = Versions(path / "versions")
-            numbers = versions.numbers()
+            has_versions = bool(VersionFiles(path / "versions").numbers())
         except OSError as error:
             raise problem(catalogue.DAMAGED_STORE, f"cannot read {path}: {error.strerror}") from None
-        if not numbers:
+        if not has_versions:
             raise problem(catalogue.NO_STORE, f"{path} was never finished", "remove the directory and make it again")
+        return path
+
+    @classmethod
+    def open(cls, path: Path, version: int | None = None) -> Store:
+        versions = VersionFiles(cls.checked_place(path) / "versions")
+        numbers = versions.numbers()
         wanted = numbers[-1] if version is None else version
         if wanted not in numbers:
             message = f"{path} has no version {wanted}"
             raise problem(catalogue.UNKNOWN_VERSION, message, f"it has versions {numbers[0]} to {numbers[-1]}")
         (head,) = versions.read([wanted])
         recent = versions.read(range(head.folded + 1, head.version + 1))
-        store = cls(path, head, Meaning(), recent)
+        store = cls(path, head, VersionMetadata(), recent)
         store.meaning = store._read_meaning()
         return store
 
     @staticmethod
     def is_store(path: Path) -> bool:
-        return (path / MARKER).is_file()
+        return (path / _MARKER).is_file()
 
-    def _read_meaning(self) -> Meaning:
+    def _read_meaning(self) -> VersionMetadata:
         meaning = meaning_of(self.tables.stored_program(self.head.tables))
         for manifest in self._recent:
             follow(meaning, manifest)
+        if meaning.settings.get("mixed_arities"):
+            meaning.predicates = {sized(name): arity for name, arity in meaning.predicates.items()}
         return meaning
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def recent_parts(self) -> Iterator[Part]:
+    def recent_parts(self) -> Iterator[StoredChange]:
         """The changes that are not in the tables yet."""
         for manifest in self._recent:
             yield from self.parts_of(manifest)
 
-    def parts_of(self, manifest: Manifest) -> Iterator[Part]:
-        """What a version changed."""
+    def parts_of(self, manifest: Manifest) -> Iterator[StoredChange]:
+        """The changes of support that a version recorded."""
         yield from from_json(manifest.changes)
         for name in manifest.files:
             if name.startswith("changes"):
                 yield from from_table(read_parquet(self.versions.folder / name))
 
-    def all_parts(self, wanted: Callable[[str], bool]) -> list[Part]:
-        """All support of facts of some predicates."""
+    def all_parts(self, wanted: Callable[[str], bool]) -> list[StoredChange]:
+        """Return all support of facts of some predicates."""
         tables = self.head.tables
         parts = [
             facts_of_file(facts.predicate, facts.owner, file)
@@ -163,18 +192,21 @@ class Store:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def commit(self, commit: Commit) -> None:
-        """The next version, on the disk when this returns; a `ProgramError` leaves the store as it was."""
+        """Write the next version, on the disk when this returns; a `ProgramError` leaves the store as it was."""
         with self._writing():
-            self._check_newest()
+            self.check_newest()
             number = self.version + 1
             rows = sum(part.rows for part in commit.parts)
             total = self._recent_rows + rows + commit.rows_in_files
-            folds = len(self._recent) + 1 >= _FOLD_VERSIONS or total >= _FOLD_ROWS
+            folds = commit.base is None and (len(self._recent) + 1 >= _FOLD_VERSIONS or total >= _FOLD_ROWS)
             if folds:
                 self._tidy(commit.files)
             manifest = self._manifest(number, commit, rows)
             if folds:
                 manifest = self._folded(manifest, commit)
+            if commit.base is not None:
+                manifest = self._based(manifest, commit.base)
+                self._recent, total = [], rows + commit.rows_in_files
             self._add(manifest)
             self._recent = [] if folds else [*self._recent, manifest]
             self._recent_rows = 0 if folds else total
@@ -184,7 +216,8 @@ class Store:
                     self.versions.pack(number - 1)
 
     def _manifest(self, number: int, commit: Commit, rows: int) -> Manifest:
-        folder, meaning, before = self.versions.folder, commit.meaning, self.meaning
+        folder, meaning = self.versions.folder, commit.meaning
+        before = self.meaning if commit.base is None else commit.base.meaning
         files = list(commit.files)
         if rows > _INLINE_ROWS:
             files.append(write_parquet(folder, f"changes-{number:010}", to_table(commit.parts)).name)
@@ -207,8 +240,25 @@ class Store:
             marks=meaning.marks if meaning.marks != before.marks else None,
         )
 
+    def new_folder(self) -> str:
+        """The name of a folder of each table for files of the next version."""
+        return _new_folder(self.version + 1)
+
+    def _based(self, manifest: Manifest, base: Base) -> Manifest:
+        """Write the facts from which the changes of this version start into the tables; return its manifest with their new
+        versions."""
+        if not all((self.tables.facts.path / file.name).is_file() for file in base.facts):
+            message = f"{self.path} was tidied up by somebody else while a change was prepared"
+            raise problem(catalogue.STORE_CONFLICT, message, "open it again, and repeat the change")
+        tables = self.head.tables
+        self.tables.take_back(tables)
+        tables = self.tables.replace_facts(base.folder, tables, base.facts)
+        tables = self.tables.add_terms(base.folder, tables, self.recent_terms())
+        tables = self.tables.replace_program(base.folder, tables, rows_of_meaning(base.meaning))
+        return replace(manifest, folded=manifest.version - 1, tables=tables, folder=base.folder)
+
     def _folded(self, manifest: Manifest, commit: Commit) -> Manifest:
-        """The same version, with everything up to it in the tables."""
+        """Fold everything up to this version into the tables; return its manifest with their new versions."""
         folder, tables = _new_folder(manifest.version), self.head.tables
         self.tables.take_back(tables)
         versions = [*self._recent, manifest]
@@ -221,19 +271,20 @@ class Store:
     def write_anew(
         self,
         cause: str,
-        facts: Callable[[str], list[DataFile]],
-        terms: Callable[[str], list[DataFile]],
-        meaning: Callable[[], Meaning],
+        facts: Callable[[str], list[DeltaFile]],
+        terms: Callable[[str], list[DeltaFile]],
+        meaning: Callable[[], VersionMetadata],
         counts: Callable[[], Counts],
+        run: Run,
         *,
         is_anew: bool = True,
     ) -> None:
-        """A version with all facts anew in its tables; `facts` and `terms` write files into a folder of their tables.
+        """Write a version with all facts rewritten into its tables; `facts` and `terms` write files into a folder of these.
 
         The rest is asked for when they are written. Without `is_anew` the version says the same as the one before.
         """
         with self._writing():
-            self._check_newest()
+            self.check_newest()
             self._tidy()
             number = self.version + 1
             folder, tables = _new_folder(number), self.head.tables
@@ -244,19 +295,22 @@ class Store:
             found = meaning()
             tables = self.tables.replace_program(folder, tables, rows_of_meaning(found))
             manifest = Manifest(number, cause, number, tables, counts(), folder=folder, is_anew=is_anew)
+            run.check()
+            run.seal()
             self._add(manifest)
             self.head, self.meaning, self._recent, self._recent_rows = manifest, found, [], 0
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with writing(self.path), naming_what_cannot_be_written(self.path):
+        with _locked(self.path), naming_what_cannot_be_written(self.path):
             try:
                 yield
             except BaseException:
                 self._is_tidy = False  # files may have been left behind
                 raise
 
-    def _check_newest(self) -> None:
+    def check_newest(self) -> None:
+        """Raise `ProgramError` if somebody else has written a version since this object has read or written one."""
         latest = self.versions.latest()
         if latest != self.version:
             message = f"{self.path} is at version {latest} now, and this knowledge base at version {self.version}"
@@ -278,9 +332,9 @@ class Store:
             self._is_tidy = True
 
     def vacuum(self, keep: int = 1) -> int:
-        """Forgets all but the last versions, and gives the bytes that were freed."""
+        """Forget all but the last versions, and return the bytes that were freed."""
         with self._writing():
-            self._check_newest()
+            self.check_newest()
             self._tidy()
             return forget_versions(self.versions, self.tables, keep)
 
@@ -291,3 +345,52 @@ def _new_folder(version: int) -> str:
 
 def _rows_of(manifest: Manifest) -> int:
     return sum(len(part[3]) for part in manifest.changes) + (_FOLD_ROWS // 4 if manifest.files else 0)
+
+
+def _write_marker(path: Path) -> None:
+    marker = {"corollary": _KIND, "format": FORMAT, "identity": uuid.uuid4().hex}
+    write_exclusively(path / _MARKER, json.dumps(marker).encode() + b"\n")
+
+
+def _read_marker(path: Path) -> dict[str, Any]:
+    """Return the content of the marker file of a directory. Raise where this version cannot read it."""
+    file = path / _MARKER
+    with naming_what_cannot_be_read(file):
+        data = file.read_bytes()
+    try:
+        marker = json.loads(data)
+    except ValueError:
+        marker = None
+    if not isinstance(marker, dict) or marker.get("corollary") != _KIND or not isinstance(marker.get("format"), int):
+        raise damaged(file, "is damaged: it does not say that this is a knowledge base")
+    check_format(marker["format"], file)
+    return marker
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """Be the only writer of a store; another one waits, and gets an error where that takes too long.
+
+    Readers never ask: a version that is there does not change any more.
+    """
+    file = root / "lock"
+    with naming_what_cannot_be_written(file):
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _wait(handle, root)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _wait(handle: int, root: Path) -> None:
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                message = f"{root} is being written by another process"
+                raise problem(catalogue.STORE_CONFLICT, message, "nothing was changed; try again later") from None
+            time.sleep(0.002)

@@ -1,4 +1,4 @@
-"""What knowledge bases can do that live in a directory; `KnowledgeBase` has these methods.
+"""The methods of `KnowledgeBase` for knowledge bases that live in a directory.
 
 Everything heavy is imported where it is needed: most knowledge bases never see a directory.
 """
@@ -6,7 +6,7 @@ Everything heavy is imported where it is needed: most knowledge bases never see 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
@@ -17,23 +17,23 @@ from corollary.analysis import Analysis
 from corollary.backends import Backend
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.language import Permissions
 from corollary.settings import SETTINGS
 from corollary.transactions import Change
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Self
 
-    from corollary.backends.spark import SparkBackend
+    from corollary.reasoning.run import Run
     from corollary.results import Result
     from corollary.store.durable import Durable
+    from corollary.store.exchange import Exchange
     from corollary.store.feed import ChangeFeed
     from corollary.store.history import VersionDifference, VersionInfo
     from corollary.store.publishing import Publisher
-    from corollary.store.spark_durable import SparkDurable
     from corollary.store.store import Store
     from corollary.store.verify import Deviation
-
-    AnyDurable = Durable | SparkDurable
 
 
 class Stored:
@@ -43,23 +43,25 @@ class Stored:
     _backend: Backend
     _lock: threading.RLock
     _editing: Analysis | None = None
-    _durable: AnyDurable | None = None
+    _durable: Durable | None = None
     _publishers: list[Publisher | ChangeFeed] = []  # noqa: RUF012  (replaced, never changed)
 
     # -- beginnings --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes everything into a new directory, derived facts too: `open` goes on from there without deriving.
+        """Write everything into a new directory, derived facts too: `open` goes on from there without deriving.
 
         This knowledge base itself stays where it is: only one that was opened or created there writes its changes there.
         """
-        with self._lock:
-            self.materialise()
-            self._save(Path(path), "saved")
+        from corollary.store.durable import save
+
+        with self._operation() as run:
+            self._materialise(run)
+            save(self._exchange(), self.analysis, Path(path), "saved", run)
 
     @classmethod
     def create(cls, path: str | PathLike[str], program: Any = "", **options: Any) -> Self:
-        """A new knowledge base in a directory: each of its transactions is on the disk when it returns.
+        """Create a knowledge base in a directory: each of its transactions is on the disk when it returns.
 
         >>> import tempfile
         >>> from corollary import KnowledgeBase
@@ -70,30 +72,40 @@ class Stored:
         >>> KnowledgeBase.open(place).count("path"), KnowledgeBase.open(place, version=1).count("path")
         (2, 1)
         """
+        from corollary.store.durable import Durable, save
+
         kb = cls(program, **options)  # type: ignore[call-arg]
-        kb.materialise()
-        kb._durable = kb._save(Path(path), "created")()
+        kb._check_follows_changes()
+        with kb._operation() as run:
+            kb._materialise(run)
+            exchange = kb._exchange()
+            store = save(exchange, kb.analysis, Path(path), "created", run)
+            kb._durable = Durable(exchange, kb._analysis_to_be, store)
         return kb
 
     @classmethod
     def open(
         cls, path: str | PathLike[str], *, engine: Any = "embedded", version: int | None = None, **options: Any
     ) -> Self:
-        """The knowledge base in a directory, as it is or as it was in an earlier version.
+        """Open the knowledge base in a directory, as it is or as it was in an earlier version.
 
         Nothing is derived again. Its transactions go to the directory; those of an earlier version are refused.
         """
+        from corollary.store.durable import restore
+
         store, kb = cls._with_rules(path, engine, version, options)
-        kb._durable = kb._restored(store)
+        kb._check_follows_changes()
+        with kb._operation() as run:
+            kb._durable = restore(kb._exchange(), kb._analysis_to_be, store, run)
         return kb
 
     @classmethod
     def _with_rules(
         cls, path: str | PathLike[str], engine: Any, version: int | None, options: dict[str, Any]
     ) -> tuple[Store, Self]:
-        """A version of a store, and a knowledge base that has its rules and settings so far."""
-        from corollary.store.durable import FORMS
-        from corollary.store.program_rows import analysis_of
+        """Return a version of a store, and a knowledge base that has its rules and settings so far."""
+        from corollary.store.exchange import FORMS
+        from corollary.store.metadata import analysis_of
         from corollary.store.store import Store
 
         store = Store.open(Path(path), version)
@@ -120,7 +132,7 @@ class Stored:
 
     @property
     def cause(self) -> str:
-        """What the history says of the next versions; empty where what they change says enough."""
+        """The cause that the history records with the next versions; empty where their changes say enough."""
         return self._durable.cause if self._durable is not None else ""
 
     @cause.setter
@@ -129,11 +141,12 @@ class Stored:
 
     @property
     def marks(self) -> dict[str, Any]:
-        """What the version says beside its facts: whatever `mark` was told, as how far a stream was read."""
+        """The marks of this version, which are kept beside its facts: everything that `mark` was given, such as how far a stream
+        was read."""
         return dict(self._stored("marks").store.meaning.marks)
 
     def mark(self, **marks: Any) -> None:
-        """Lets the next version say something, in one with what it changes; the values must be fit for JSON.
+        """Let the next version say something, in one with what it changes; the values must be fit for JSON.
 
         >>> import tempfile
         >>> from corollary import KnowledgeBase
@@ -147,7 +160,7 @@ class Stored:
 
     @contextmanager
     def marking(self, **marks: Any) -> Iterator[None]:
-        """The same for the transaction inside the block; where the block raises, nothing will be said."""
+        """Set marks with the transaction inside the block; none are set where the block raises."""
         with self._lock:
             durable = self._stored("marking")
             before = durable.marks
@@ -159,13 +172,13 @@ class Stored:
                 raise
 
     def history(self) -> list[VersionInfo]:
-        """All versions of the directory, the newest last: when, why, and what they changed."""
+        """Return all versions of the directory, the newest last: when, why, and what they changed."""
         from corollary.store.history import history
 
         return history(self._stored("history").store)
 
     def diff(self, first: int, second: int) -> VersionDifference:
-        """The visible facts and the rules that came and went from one version to another.
+        """Return the visible facts and the rules that came and went from one version to another.
 
         >>> import tempfile
         >>> from corollary import KnowledgeBase
@@ -179,49 +192,63 @@ class Stored:
         return difference(self._stored("diff").store, first, second, self.full_name)
 
     def changes(self, path: str | PathLike[str] | None = None, *, since: int) -> Path:
-        """Writes the explicit facts and the rules that came and went since a version to a file, for `apply` elsewhere.
+        """Write the explicit facts and the rules that came and went since a version to a file, for `apply` elsewhere.
 
-        Gives the path of the file; without one it is `changes-SINCE-VERSION` in the current directory.
+        Return the path of the file; without one it is `changes-SINCE-VERSION` in the current directory.
         """
         from corollary.store.change_file import write_changes
 
-        with self._lock:
+        with self._operation():
             store = self._stored("changes").store
             target = Path(path) if path is not None else Path(f"changes-{since}-{store.version}")
             write_changes(store, since, target)
         return target
 
     @classmethod
-    def verify(cls, path: str | PathLike[str], *, version: int | None = None, **options: Any) -> list[Deviation]:
-        """Derives everything in a directory anew from its explicit facts, and tells what is stored otherwise; mostly nothing."""
-        from corollary.store.verify import verify
+    def verify(
+        cls, path: str | PathLike[str], *, version: int | None = None, all_files: bool = False, **options: Any
+    ) -> list[Deviation]:
+        """Derive everything in a directory from its explicit facts, and tell what is stored otherwise; mostly nothing.
 
+        With `all_files`, the files that only other versions need are read and checked first; `ProgramError` tells all that are
+        damaged or missing.
+        """
+        from corollary.store.verify import damage_of, verify
+
+        if all_files:
+            from corollary.store.store import Store
+
+            if damage := damage_of(Store.checked_place(Path(path))):
+                raise ProgramError(damage)
         store, kb = cls._with_rules(path, "embedded", version, options)
-        return verify(kb._embedded("verify"), kb.analysis, store)
+        with kb._operation() as run:
+            return verify(kb._embedded("verify"), kb.analysis, store, run)
 
     def publish(self, target: str | PathLike[str], predicates: Iterable[str] | None = None, **options: Any) -> None:
-        """Writes the facts of the output predicates for others, and keeps them in line with every transaction from now on.
+        """Write the facts of the output predicates for others, and keep them in line with every transaction from now on.
 
         The target is a directory, which gets a Delta table for each predicate, or a database such as
         `postgresql://host/database`, where all changes of a transaction are one transaction too. A target that was published
         before from the same directory gets only what changed since. Without `predicates`, those of `@output` are published,
         or all that rules derive.
         """
-        from corollary.store.publishing import Publisher, place_of, published_predicates
+        from corollary.io.publication import publication_at
+        from corollary.store.publishing import Publisher, published_predicates
 
-        with self._lock:
-            self.materialise()
+        with self._operation() as run:
+            self._materialise(run)
             names = published_predicates(self.analysis.program, predicates)
             store = self._durable.store if self._durable is not None else None
-            place = place_of(str(target), options)
+            place = publication_at(str(target), options)
             publisher = Publisher(place, [self.full_name(name) for name in names], self.facts, store)
-            publisher.start()
+            with run.interruptible():  # nothing here changes, and the target is others'
+                publisher.start()
             self._publishers = [*self._publishers, publisher]
 
     def feed(
         self, path: str | PathLike[str], predicates: Iterable[str] | None = None, *, snapshot: bool = False
     ) -> None:
-        """Writes the visible facts that come and go from now on to a Delta table that only grows, each version once.
+        """Write the visible facts that come and go from now on to a Delta table that only grows, each version once.
 
         Its columns are `version`, `predicate`, `op` (insert, delete) and `values`, an array of JSON. With `snapshot`, a new
         feed begins with all facts. One that was begun before from the same directory gets what came since, of the predicates
@@ -230,27 +257,28 @@ class Stored:
         from corollary.store.feed import ChangeFeed
         from corollary.store.publishing import published_predicates
 
-        with self._lock:
-            self.materialise()
+        with self._operation() as run:
+            self._materialise(run)
 
             def full_names(asked: Iterable[str] | None = None) -> list[str]:
                 return [self.full_name(name) for name in published_predicates(self.analysis.program, asked)]
 
             asked = full_names(predicates) if predicates is not None else None
             feed = ChangeFeed(Path(path), asked, full_names, self._durable.store if self._durable is not None else None)
-            feed.start(self.facts if snapshot else None)
+            with run.interruptible():
+                feed.start(self.facts if snapshot else None)
             self._publishers = [*self._publishers, feed]
 
     # -- care --------------------------------------------------------------------------------------------------------
 
     def compact(self) -> None:
-        """Writes all facts anew as a new version that says the same; otherwise small files are merged now and then."""
-        with self._lock:
-            self._stored("compact").compact()
+        """Rewrite all facts as a new version that means the same. Small files are merged now and then anyway."""
+        with self._operation() as run:
+            self._stored("compact").compact(run)
 
     def vacuum(self, keep: int = 1) -> int:
-        """Forgets all versions but the last ones, and gives the bytes that were freed."""
-        with self._lock:
+        """Forget all versions but the last ones, and return the bytes that were freed."""
+        with self._operation():
             return self._stored("vacuum").store.vacuum(keep)
 
     # -- for transactions --------------------------------------------------------------------------------------------
@@ -264,45 +292,33 @@ class Stored:
         finally:
             self._editing = None
 
-    def _read_changes(self, path: str | PathLike[str]) -> Change:
+    def _read_changes(self, path: str | PathLike[str], permissions: Permissions) -> Change:
         from corollary.store.change_file import read_changes
 
-        change = read_changes(Path(path), self.analysis.program)
+        mixed = self.analysis.meaning.mixed_arities
+        change = read_changes(Path(path), self.analysis.program, permissions, mixed_arities=mixed)
         return change if isinstance(self._backend, EmbeddedBackend) else change.with_values()
 
     # -- for both engines --------------------------------------------------------------------------------------------
 
-    def _save(self, path: Path, cause: str) -> Callable[[], AnyDurable]:
-        """Writes a new store; what is given binds this knowledge base to it."""
-        backend = self._backend
-        if isinstance(backend, EmbeddedBackend):
-            from corollary.store.durable import Durable, save
-
-            store, terms = save(backend, self.analysis, path, cause)
-            return lambda: Durable(backend, self._analysis_to_be, store, terms)
-        from corollary.store import spark_durable
-
-        spark = self._on_spark()
-        saved = spark_durable.save(spark, self.analysis, path, cause)
-        return lambda: spark_durable.SparkDurable(spark, self._analysis_to_be, saved)
-
-    def _restored(self, store: Store) -> AnyDurable:
+    def _exchange(self) -> Exchange:
+        """Return the engine as a store sees it."""
         if isinstance(self._backend, EmbeddedBackend):
-            from corollary.store.durable import restore
+            from corollary.store.embedded_exchange import EmbeddedExchange
 
-            return restore(self._backend, self._analysis_to_be, store)
-        from corollary.store import spark_durable
-
-        return spark_durable.restore(self._on_spark(), self._analysis_to_be, store)
-
-    def _on_spark(self) -> SparkBackend:
+            return EmbeddedExchange(self._backend)
         from corollary.backends.spark import SparkBackend
+        from corollary.store.spark_exchange import SparkExchange
 
         assert isinstance(self._backend, SparkBackend)
+        self._check_follows_changes("a store on Spark")
+        return SparkExchange(self._backend)
+
+    def _check_follows_changes(self, what: str = "a knowledge base in a directory") -> None:
+        """Every change there is a version, which says who supports each fact."""
         if not self._backend.settings.updates:
-            message, hint = "a store on Spark keeps who supports each fact", "leave out updates=False"
+            message, hint = f"{what} keeps who supports each fact", "leave out updates=False"
             raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
-        return self._backend
 
     # -- for the methods above ---------------------------------------------------------------------------------------
 
@@ -310,7 +326,7 @@ class Stored:
         """The program as it will be after the transaction that runs."""
         return self._editing or self.analysis
 
-    def _stored(self, what: str) -> AnyDurable:
+    def _stored(self, what: str) -> Durable:
         if self._durable is None:
             message = f"'{what}' needs a knowledge base in a directory"
             hint = "KnowledgeBase.create(path, program) and KnowledgeBase.open(path) give one"
@@ -324,7 +340,9 @@ class Stored:
 
     if TYPE_CHECKING:
 
-        def materialise(self) -> Any: ...
+        def _materialise(self, run: Run) -> None: ...
+
+        def _operation(self) -> AbstractContextManager[Run]: ...
 
         def full_name(self, predicate: str) -> str: ...
 

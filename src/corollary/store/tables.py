@@ -15,9 +15,21 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
-from corollary.store.delta_folder import NO_VERSION, DataFile, DeltaFolder, TableVersion
+from corollary.io.delta import DeltaFile
+from corollary.store.delta_folder import NO_VERSION, DeltaFolder, TableVersion
 from corollary.store.files import read_parquet, sync_folder, width_of, write_parquet
-from corollary.store.parts import CHANGE, OWNER, PREDICATE, VISIBLE, Ids, Part, columns_of, from_table, merged, to_table
+from corollary.store.parts import (
+    CHANGE,
+    OWNER,
+    PREDICATE,
+    VISIBLE,
+    Ids,
+    StoredChange,
+    columns_of,
+    from_table,
+    merged,
+    to_table,
+)
 
 ROWS_PER_FILE = 1 << 22
 _FACT_COLUMNS = [(CHANGE, pa.int32())]
@@ -51,7 +63,7 @@ class Tables:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def stored_facts(self, versions: Versions) -> list[StoredFacts]:
-        found: dict[tuple[str, str], list[DataFile]] = {}
+        found: dict[tuple[str, str], list[DeltaFile]] = {}
         for file in self.facts.files(versions["facts"]):
             found.setdefault((unescaped(file.values[PREDICATE]), unescaped(file.values[OWNER])), []).append(file)
         return [
@@ -59,7 +71,7 @@ class Tables:
             for key, files in sorted(found.items())
         ]
 
-    def stored_changes(self, versions: Versions) -> Iterator[Part]:
+    def stored_changes(self, versions: Versions) -> Iterator[StoredChange]:
         for file in self.changes.files(versions["changes"]):
             yield from from_table(read_parquet(self.changes.path / file.name))
 
@@ -77,7 +89,7 @@ class Tables:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def take_back(self, versions: Versions) -> None:
-        """Forgets what somebody left unfinished."""
+        """Forget what somebody left unfinished."""
         for name, folder in self.by_name.items():
             folder.take_back(versions[name])
 
@@ -86,7 +98,7 @@ class Tables:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def write_facts(self, folder: str, part: Part) -> list[DataFile]:
+    def write_facts(self, folder: str, part: StoredChange) -> list[DeltaFile]:
         """The files of what one owner supports; they are in the table when they are committed."""
         path = self.new_folder(folder, self.facts)
         values = {PREDICATE: escaped(part.predicate), OWNER: escaped(part.owner)}
@@ -97,27 +109,27 @@ class Tables:
             for place, name in enumerate(columns_of(part.arity)):
                 columns[name] = part.ids[rows, place]
             file = write_parquet(path, "facts", pa.table(columns))
-            found.append(DataFile(f"{folder}/{file.name}", values, len(part.change[rows])))
+            found.append(DeltaFile(f"{folder}/{file.name}", values, len(part.change[rows])))
         sync_folder(path)
         return found
 
-    def commit_facts(self, arity: int, add: Sequence[DataFile], remove: Iterable[DataFile] = ()) -> TableVersion:
+    def commit_facts(self, arity: int, add: Sequence[DeltaFile], remove: Iterable[DeltaFile] = ()) -> TableVersion:
         named = [(name, pa.int64()) for name in columns_of(arity)]
         schema = pa.schema([*_FACT_COLUMNS, *named, (PREDICATE, pa.string()), (OWNER, pa.string())])
         return self.facts.commit(schema, add, remove)
 
-    def replace_facts(self, folder: str, versions: Versions, add: Sequence[DataFile]) -> Versions:
-        """All facts anew, and no changes."""
+    def replace_facts(self, folder: str, versions: Versions, add: Sequence[DeltaFile]) -> Versions:
+        """Rewrite all facts; no changes remain."""
         facts = self.commit_facts(self._widest(add), add, self.facts.files(versions["facts"]))
         changes = self._write_one(self.changes, folder, to_table([]), self.changes.files(versions["changes"]))
         return {**versions, "facts": facts, "changes": changes}
 
-    def _widest(self, files: Iterable[DataFile]) -> int:
+    def _widest(self, files: Iterable[DeltaFile]) -> int:
         """The greatest number of arguments of facts in files."""
         return max((width_of(self.facts.path / file.name) - 1 for file in files), default=0)
 
-    def add_changes(self, folder: str, versions: Versions, parts: Sequence[Part]) -> Versions:
-        """Adds changes; small files are merged, and when there is much of it the facts are written anew."""
+    def add_changes(self, folder: str, versions: Versions, parts: Sequence[StoredChange]) -> Versions:
+        """Add changes; small files are merged, and all facts are rewritten when there is much of it."""
         known = self.changes.files(versions["changes"])
         stored = sum(file.rows for file in self.facts.files(versions["facts"]))
         rows, merging = sum(part.rows for part in parts), []
@@ -133,12 +145,12 @@ class Tables:
         changes = self._write_one(self.changes, folder, to_table(together).drop_columns([VISIBLE]), merging)
         return {**versions, "changes": changes}
 
-    def _rewrite(self, folder: str, versions: Versions, parts: Sequence[Part]) -> Versions:
+    def _rewrite(self, folder: str, versions: Versions, parts: Sequence[StoredChange]) -> Versions:
         """Facts of predicates and owners that changed, with their changes in them."""
         known = self.changes.files(versions["changes"])
         together = merged([*self.stored_changes(versions), *parts])
-        add: list[DataFile] = []
-        remove: list[DataFile] = []
+        add: list[DeltaFile] = []
+        remove: list[DeltaFile] = []
         files = self.facts.files(versions["facts"])
         for part in together:
             values = {PREDICATE: escaped(part.predicate), OWNER: escaped(part.owner)}
@@ -147,15 +159,19 @@ class Tables:
             (whole,) = merged([*stored, part]) or (None,)
             if whole is not None and len(whole.change[whole.change != 0]):
                 kept = whole.change != 0
-                whole = Part(part.predicate, part.owner, whole.ids[kept], whole.change[kept], whole.visible[kept])
+                whole = StoredChange(
+                    part.predicate, part.owner, whole.ids[kept], whole.change[kept], whole.visible[kept]
+                )
                 add += self.write_facts(folder, whole)
             remove += before
         arity = max((part.arity for part in together), default=0)
         facts = self.commit_facts(arity, add, remove)
         return {**versions, "facts": facts, "changes": self._write_one(self.changes, folder, to_table([]), known)}
 
-    def add_terms(self, folder: str, versions: Versions, terms: pa.Table, written: Sequence[DataFile] = ()) -> Versions:
-        """More constants, some of them in files already; small files are merged."""
+    def add_terms(
+        self, folder: str, versions: Versions, terms: pa.Table, written: Sequence[DeltaFile] = ()
+    ) -> Versions:
+        """Add constants, some of them in files already; small files are merged."""
         if not terms.num_rows and not written and versions["terms"].number != NO_VERSION:
             return versions
         known = self.terms.files(versions["terms"])
@@ -174,16 +190,16 @@ class Tables:
         known = self.program.files(versions["program"])
         return {**versions, "program": self._write_one(self.program, folder, table, known)}
 
-    def _write_one(self, table: DeltaFolder, folder: str, rows: pa.Table, remove: Sequence[DataFile]) -> TableVersion:
+    def _write_one(self, table: DeltaFolder, folder: str, rows: pa.Table, remove: Sequence[DeltaFile]) -> TableVersion:
         return table.commit(rows.schema, self.write_rows(table, folder, rows), remove)
 
-    def write_rows(self, table: DeltaFolder, folder: str, rows: pa.Table) -> list[DataFile]:
+    def write_rows(self, table: DeltaFolder, folder: str, rows: pa.Table) -> list[DeltaFile]:
         path = self.new_folder(folder, table)
         add = []
         for start in range(0, rows.num_rows, ROWS_PER_FILE):
             piece = rows.slice(start, ROWS_PER_FILE)
             file = write_parquet(path, table.path.name, piece)
-            add.append(DataFile(f"{folder}/{file.name}", {}, piece.num_rows))
+            add.append(DeltaFile(f"{folder}/{file.name}", {}, piece.num_rows))
         sync_folder(path)
         return add
 
@@ -195,10 +211,10 @@ def columns_of_file(path: Path) -> tuple[Ids, list[Ids]]:
     return table.column(CHANGE).to_numpy(), [table.column(name).to_numpy() for name in names]
 
 
-def facts_of_file(predicate: str, owner: str, path: Path) -> Part:
+def facts_of_file(predicate: str, owner: str, path: Path) -> StoredChange:
     change, columns = columns_of_file(path)
     ids = np.stack(columns, axis=1) if columns else np.empty((len(change), 0), np.int64)
-    return Part(predicate, owner, ids, change.astype(np.int64), np.zeros(len(change), np.int8))
+    return StoredChange(predicate, owner, ids, change.astype(np.int64), np.zeros(len(change), np.int8))
 
 
 def escaped(name: str) -> str:

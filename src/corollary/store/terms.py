@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numba import njit
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.terms.forms import codes_of_forms, form_table
 from corollary.engines.spark.terms.id_map import NOT_FOUND, IdMap
 from corollary.engines.spark.terms.ids import (
@@ -23,7 +24,6 @@ from corollary.engines.spark.terms.ids import (
     tag,
 )
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
-from corollary.store.id_columns import bounds, look_up, note_seen
 
 _MANY = 10_000
 _CLOSE = 1 << 24
@@ -91,21 +91,21 @@ class StoredTerms:
     def write_codes(self, ids: Ids, facts: Codes, place: int) -> None:
         """The codes of a column of ids as a column of facts. Many integers that lie close together are looked up in an array."""
         if len(ids) >= _MANY:
-            least, greatest, are_integers = bounds(ids)
+            least, greatest, are_integers = _bounds(ids)
             if are_integers and (greatest - least) >> 2 < _CLOSE:
                 seen = np.zeros(((greatest - least) >> 2) + 1, np.bool_)
-                note_seen(ids, least, seen)
+                _note_seen(ids, least, seen)
                 distinct = np.flatnonzero(seen)
                 codes = np.empty(len(seen), np.uint32)
                 codes[distinct] = self.universe.encode_integers(distinct + (least >> 2))
-                look_up(ids, least, codes, facts, place)
+                _look_up(ids, least, codes, facts, place)
                 return
         facts[:, place] = self.codes(ids)
 
     # -- bookkeeping -------------------------------------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """Gives ids to the codes that were made since the last time; no two constants get the same."""
+        """Give ids to the codes that were made since the last time; no two constants get the same."""
         self._give_ids(np.arange(self._known, self.universe.size, dtype=np.uint32))
 
     def _give_ids(self, codes: Codes) -> None:
@@ -175,3 +175,35 @@ def _codes_of_tag(universe: Universe, number: Tag, ids: Ids, hashed: IdMap) -> C
     if (codes == NOT_FOUND).any():
         raise KeyError(int(ids[codes == NOT_FOUND][0]))
     return codes
+
+
+# -- kernels that read columns of ids without copies of them: fresh memory costs more than the reading ------------------
+
+
+@njit(cache=True, nogil=True)
+def _bounds(ids: Any) -> Any:
+    """Return the least and the greatest id, and whether all are integers."""
+    least, greatest = ids[0], ids[0]
+    tags = np.int64(0)
+    for i in range(len(ids)):
+        number = ids[i]
+        tags |= number
+        if number < least:
+            least = number
+        if number > greatest:
+            greatest = number
+    return least, greatest, (tags & 3) == 0
+
+
+@njit(cache=True, nogil=True)
+def _note_seen(ids: Any, least: int, seen: Any) -> None:
+    """Mark the integers that occur, from the least one on."""
+    for i in range(len(ids)):
+        seen[(ids[i] - least) >> 2] = True
+
+
+@njit(cache=True, nogil=True)
+def _look_up(ids: Any, least: int, codes: Any, facts: Any, place: int) -> None:
+    """Write the codes of integers into a column of facts."""
+    for i in range(len(ids)):
+        facts[i, place] = codes[(ids[i] - least) >> 2]

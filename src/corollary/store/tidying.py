@@ -1,4 +1,4 @@
-"""What is in the directory of a store and belongs to no version: left behind by somebody who died, or not wanted any more."""
+"""Finds leftovers in the directory of a store: files of no version, left by a process that died, or no longer needed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Collection
 from pathlib import Path
 
 from corollary.store.files import ASIDE, sync_folder
-from corollary.store.manifest import Versions
+from corollary.store.manifest import VersionFiles
 from corollary.store.tables import Tables
 
 
-def remove_leftovers(versions: Versions, tables: Tables, newest: int, keep: Collection[str]) -> None:
-    """Removes what was written for versions that never came. Nobody else writes now; `keep` are files of the next version."""
+def remove_leftovers(versions: VersionFiles, tables: Tables, newest: int, keep: Collection[str]) -> None:
+    """Remove what was written for versions that never came. Nobody else writes now; `keep` are files of the next version."""
     _remove_asides(versions.folder)
     for file in versions.folder.glob("*-*.parquet"):
         if int(file.name.split("-")[1]) > newest and file.name not in keep:
@@ -40,8 +40,8 @@ def _remove_asides(folder: Path) -> None:
                 Path(entry.path).unlink(missing_ok=True)
 
 
-def forget_versions(versions: Versions, tables: Tables, keep: int) -> int:
-    """Forgets all but the last versions with the files that only they need; gives the bytes of these."""
+def forget_versions(versions: VersionFiles, tables: Tables, keep: int) -> int:
+    """Forget all but the last versions with the files that only they need; return the bytes of these."""
     numbers = versions.numbers()
     kept = versions.read(numbers[-max(1, keep) :])
     first = min(manifest.folded for manifest in kept)

@@ -1,30 +1,38 @@
-"""Whether a store is right: everything is derived anew from its explicit facts, and compared."""
+"""Checks a store: whether its facts follow from the explicit ones, and whether its files are what was written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from corollary.analysis import Analysis
 from corollary.backends.embedded import EmbeddedBackend
+from corollary.diagnostics import Diagnostic, ProgramError
+from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.engines.embedded.evaluation import Store as Relations
-from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
-from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.evaluation import RelationStore as Relations
+from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.language import Printer
 from corollary.planning.steps import is_auxiliary
-from corollary.store.durable import AUXILIARY, OWNERS, owners_of, settings_of
-from corollary.store.embedded_facts import load_relations, stored_owner
-from corollary.store.relations import places_of
+from corollary.reasoning.run import Run
+from corollary.store.embedded_exchange import owners_of, settings_of
+from corollary.store.exchange import AUXILIARY, OWNERS, stored_owner
+from corollary.store.files import read_named
+from corollary.store.manifest import Manifest, VersionFiles
+from corollary.store.problems import damaged
+from corollary.store.relations import load_relations, places_of
 from corollary.store.store import Store
+from corollary.store.tables import Tables
 from corollary.store.terms import StoredTerms
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """What is wrong with a predicate: facts that are stored and do not follow, or follow and are not stored, or are counted
-    wrongly; with an example."""
+    """An error in the stored facts of a predicate, with an example: facts that are stored and do not follow, that follow and are
+    not stored, or that are counted wrongly."""
 
     predicate: str
     what: str
@@ -35,13 +43,14 @@ class Deviation:
         return f"{self.predicate}: {self.count:,} facts {self.what}, as {self.example}"
 
 
-def verify(backend: EmbeddedBackend, analysis: Analysis, store: Store) -> list[Deviation]:
-    """What differs between a version of a store and what follows from its explicit facts; the backend is empty so far."""
+def verify(backend: EmbeddedBackend, analysis: Analysis, store: Store, run: Run) -> list[Deviation]:
+    """Return how the stored facts of a version differ from those that follow from its explicit facts; the backend must be
+    empty."""
     engine = backend.engine
     terms = StoredTerms(engine.universe, store.meaning.collisions)
     for name, relation in load_relations(store, terms, {EXPLICIT: EXPLICIT}).relations.items():
-        engine.insert(name, facts_of(relation))
-    engine.materialise(check=backend.new_check())
+        engine.insert(name, facts_of(relation), run)
+    engine.materialise(run)
     wanted, known = settings_of(backend, analysis), store.meaning.settings
     owners = owners_of(engine, analysis)
     is_same = known.get(OWNERS) == wanted[OWNERS]  # not where a stream has left it, for example
@@ -96,3 +105,51 @@ def _deviation(engine: EmbeddedEngine, name: str, what: str, facts: Codes) -> De
     values = engine.universe.values(facts[0].tolist())
     shown = name.strip("\0").partition("\0")[0] if is_auxiliary(name) else name
     return Deviation(shown, what, len(facts), f"{shown}({', '.join(map(Printer().value, values))})")
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def damage_of(path: Path) -> list[Diagnostic]:
+    """Return what is wrong with the files of a store, for all of its versions; each file is read once."""
+    versions, tables = VersionFiles(path / "versions"), Tables(path)
+    found: list[Diagnostic] = []
+    files: set[Path] = set()
+    listed: set[object] = set()
+    for number, manifest in _manifests(versions, found):
+        files |= {versions.folder / name for name in manifest.files}
+        for name, version in manifest.tables.items():
+            if (name, version) in listed:
+                continue
+            listed.add((name, version))
+            folder = tables.by_name[name]
+            try:
+                files |= {folder.path / file.name for file in folder.files(version)}
+            except ProgramError as error:
+                found += _in_version(number, error)
+    for file in sorted(files):
+        try:
+            read_named(file)
+        except ProgramError as error:
+            found += error.diagnostics
+    return list(dict.fromkeys(found))
+
+
+def _manifests(versions: VersionFiles, found: list[Diagnostic]) -> Iterator[tuple[int, Manifest]]:
+    """Return the manifests that can be read; versions are numbered without gaps, so one that is missing was lost."""
+    numbers = versions.numbers()
+    for number in range(numbers[0], numbers[-1] + 1):
+        if number not in numbers:
+            found += damaged(versions.path(number), "is missing").diagnostics
+            continue
+        try:
+            (manifest,) = versions.read([number])
+        except ProgramError as error:
+            found += error.diagnostics
+        else:
+            yield number, manifest
+
+
+def _in_version(number: int, error: ProgramError) -> list[Diagnostic]:
+    hint = f"version {number} of the knowledge base needs it"
+    return [Diagnostic(one.kind, one.message, one.span, one.hint or hint) for one in error.diagnostics]

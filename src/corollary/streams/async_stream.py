@@ -1,4 +1,4 @@
-"""The same for programs with an event loop: updates from an asynchronous iterator or another source, results with `async for`."""
+"""Streams for programs with an event loop: updates from an asynchronous iterator or another source, results with `async for`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Arrivals:
             self._changed.set()
 
     async def some(self) -> None:
-        """Waits until there is an update, or there will be none."""
+        """Wait until there is an update, or there will be none."""
         while not self._waiting and not self._is_complete:
             self._changed.clear()
             await self._changed.wait()

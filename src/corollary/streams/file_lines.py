@@ -81,10 +81,10 @@ class FileLines(Iterator[str]):
             raise _moved(f"{self._path} is another file now; the old one was read up to line {self.number}")
         before = os.pread(self._file.fileno(), len(self._tail), self._offset - len(self._tail))
         if opened.st_size < self._offset + begun or before != self._tail:
-            raise _moved(f"{self._path} was cut or written anew after line {self.number} had been read")
+            raise _moved(f"{self._path} was cut or rewritten after line {self.number} had been read")
 
     def _go_on(self, position: dict[str, Any]) -> None:
-        """Goes to a position, if what stands before it is what stood there."""
+        """Go to a position, if what stands before it is what stood there."""
         offset, length, number = position["offset"], position["length"], position["line"]
         self._file.seek(max(0, offset - length))
         self._tail = self._file.read(length)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from corollary.backends.embedded import EmbeddedBackend, Encoded
-from corollary.engines.embedded.constants import encode_constants
-from corollary.engines.embedded.relation import Codes
+from corollary.backends.embedded import EmbeddedBackend
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.constants import encode_constants
+from corollary.io.loading import Encoded
 
 _SMALL = 100  # facts
 _MOST = 200_000  # constants
@@ -61,7 +62,7 @@ class KnownCodes:
         return np.array(flat, np.uint32).reshape(len(rows), -1)
 
     def _learn(self, values: list[Any]) -> bool:
-        """Encodes those of the values that are new, all together; False where one cannot be encoded."""
+        """Encode those of the values that are new, all together; return False where one cannot be encoded."""
         if len(self._codes) > _MOST:
             self._codes.clear()
         new = [value for value in dict.fromkeys(values) if value not in self._codes]

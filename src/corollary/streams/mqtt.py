@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from corollary.diagnostics import Diagnostic, catalogue
-from corollary.sources.mqtt.journal import Journal, Message
-from corollary.sources.mqtt.receiver import Broker, Receiver
+from corollary.io.mqtt.journal import Journal, Message
+from corollary.io.mqtt.receiver import Broker, Receiver
 from corollary.streams.updates import Arrived, arrived, failed, malformed
 
 _AT_ONCE = 256
@@ -21,7 +21,7 @@ class MqttUpdates:
     """A source for `kb.stream`. Messages go to a journal before the broker hears of them, and stay there until they are applied.
 
     `decode` makes an update of a topic and a payload, or None of a message that is none; without it, payloads are updates as JSON
-    lines have them. With `kb.stream(source, name=…)` each message is applied exactly once, whoever is restarted.
+    lines have them. With `kb.stream(source, name=…)` each message is applied exactly once, whichever side is restarted.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ STREAMS = "streams"
 
 
 class Marked(Protocol):
-    """What positions need of a knowledge base in a directory."""
+    """The part of a knowledge base in a directory that positions use."""
 
     @property
     def marks(self) -> dict[str, Any]: ...
@@ -34,7 +34,7 @@ class Positions:
 
     @property
     def last(self) -> Any:
-        """What was committed last; None where this stream is new."""
+        """The position that was committed last; None where this stream is new."""
         return self._kb.marks.get(STREAMS, {}).get(self._name)
 
     def committing(self, position: Any) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""What comes out of a stream: a result for each update, the rejected ones, and statistics."""
+"""The results of a stream: one for each update, the rejected updates, and statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corollary.transactions import Facts, MaintenanceReport
 
 @dataclass
 class UpdateStatistics(MarkingStatistics):
-    """What an update took; `instances` are all rule instances, those of rules that follow changes set by set among them."""
+    """The cost of an update; `instances` are all rule instances, including those of rules that are maintained set by set."""
 
     seconds: float = 0.0
     instances: int = 0
@@ -67,7 +67,7 @@ class RejectedUpdate:
 
 @dataclass(frozen=True)
 class StreamResult:
-    """What an update did: the visible facts that came and went. One that was rejected did nothing."""
+    """The result of an update: the visible facts it inserted and deleted; none where it was rejected."""
 
     number: int
     place: str

@@ -45,7 +45,7 @@ class Journalled(UpdateSource, Protocol):
         ...
 
     def committed(self, position: Any) -> None:
-        """What came up to this position was applied and is on the disk: nobody will ask for it again."""
+        """Tell the source that everything up to this position is applied and on the disk, so that nobody will read it again."""
         ...
 
 
@@ -129,7 +129,7 @@ class Queued:
 
 
 class Pumped(Queued):
-    """What may make somebody wait: a thread reads it into a queue with an end, and waits when that is full."""
+    """Updates from a source that may block: a thread reads it into a bounded queue and waits when that is full."""
 
     def __init__(
         self, updates: Iterable[Any], size: int, name: str = "the stream", is_over: threading.Event | None = None
@@ -162,7 +162,7 @@ class Pumped(Queued):
 
 
 def resumed_source(source: Any, position: Any, **options: Any) -> UpdateSource:
-    """The same as `source_of`, behind a position that an earlier stream has committed; None is the beginning."""
+    """Like `source_of`, continued after a position that an earlier stream committed; None is the beginning."""
     if hasattr(source, "go_on"):
         source.go_on(position)
         made: UpdateSource = source
@@ -212,7 +212,7 @@ def source_of(
 
 
 def _driven(source: AsyncIterable[Any]) -> Iterator[Any]:
-    """What an asynchronous source gives, by an event loop of its own."""
+    """The updates of an asynchronous source, read in an event loop of its own."""
     import asyncio
 
     updates = aiter(source)

@@ -85,7 +85,14 @@ class Stream(Iterator[StreamResult]):
         return self.process(update)
 
     def process(self, update: Arrived) -> StreamResult:
-        """The result of an update that was taken from the source."""
+        """The result of an update that was taken from the source.
+
+        An interrupt leaves the knowledge base before the update, or after it with all that is noted of it.
+        """
+        with self._target.operation():
+            return self._process(update)
+
+    def _process(self, update: Arrived) -> StreamResult:
         if update.failure is not None:
             self.close()
             raise update.failure
@@ -125,11 +132,11 @@ class Stream(Iterator[StreamResult]):
         return self._target.upcoming(self._ahead)
 
     def _reject(self, number: int, update: Arrived, error: ProgramError, seconds: float) -> StreamResult:
-        told = tuple(_at(update.place, diagnostic) for diagnostic in error.diagnostics)
+        diagnostics = tuple(_at(update.place, diagnostic) for diagnostic in error.diagnostics)
         if self._fails:
             self.close()
-            raise ProgramError(told) from error
-        rejected = RejectedUpdate(number, update.place, told, update.text)
+            raise ProgramError(diagnostics) from error
+        rejected = RejectedUpdate(number, update.place, diagnostics, update.text)
         if len(self.rejects) < _KEPT_REJECTS:
             self.rejects.append(rejected)
         if self._log is not None:
@@ -144,7 +151,7 @@ class Stream(Iterator[StreamResult]):
         return StreamResult(number, update.place, nothing, nothing, statistics, None, rejected)
 
     def close(self) -> None:
-        """Ends the stream: updates that wait stay where they are, and what was applied stays applied."""
+        """End the stream: updates that wait stay where they are, and what was applied stays applied."""
         if not self._is_over:
             self._is_over = True
             self._source.close()
@@ -160,7 +167,7 @@ class Stream(Iterator[StreamResult]):
 
 
 def _at(place: str, diagnostic: Diagnostic) -> Diagnostic:
-    """The same, saying which update it is about."""
+    """Return the diagnostic with the place of its update in the message."""
     if diagnostic.message.startswith(place):
         return diagnostic
     return replace(diagnostic, message=f"{place}: {diagnostic.message}")

@@ -1,4 +1,4 @@
-"""What knowledge bases can do with streams; `KnowledgeBase` has these methods."""
+"""The methods of `KnowledgeBase` for streams."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import Analysis
 from corollary.backends import Backend
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from corollary.engines.embedded.marking.strategy import MarkingStrategy
     from corollary.program import Program
+    from corollary.reasoning.run import Run
     from corollary.streams.async_stream import AsyncStream
     from corollary.streams.stream import Stream
     from corollary.streams.structured import SparkStream
@@ -35,7 +38,7 @@ class Streaming:
         self,
         source: Any,
         *,
-        strategy: str = "bf-marking",
+        strategy: str | MarkingStrategy = "bf-marking",
         policy: str = "reject",
         largest: int = 1_000_000,
         queue_size: int = 64,
@@ -43,10 +46,10 @@ class Streaming:
         rejects: str | PathLike[str] | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Follows updates from an iterable of either kind, a `queue.Queue` or a file, one result for each; see docs/streams.md.
+        """Follow updates from an iterable of either kind, a `queue.Queue` or a file, one result for each; see docs/streams.md.
 
-        With a `name`, which needs a knowledge base in a directory, the position in the source commits with each version, and
-        a stream of the same name goes on from there.
+        `strategy` is one of the names of docs/streams.md, or a strategy of your own. With a `name`, which needs a knowledge base
+        in a directory, the position in the source commits with each version, and a stream of the same name goes on from there.
 
         >>> from corollary import Change, KnowledgeBase
         >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). edge(1, 2).")
@@ -61,13 +64,17 @@ class Streaming:
         from corollary.streams.target import Target
 
         options: dict[str, Any] = {"size": queue_size, "follow": follow, "prefixes": self.program.prefixes}
+        if name is not None and self.path is None:
+            message = f"the stream '{name}' has a name, and this knowledge base is not in a directory, where its position is kept"
+            hint = "KnowledgeBase.create(path, program) makes one; without a name a stream starts at the beginning"
+            raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
         positions = Positions(self, name) if name is not None else None
         updates = resumed_source(source, positions.last, **options) if positions else source_of(source, **options)
-        target = Target(self, self._backend, self._lock, strategy=strategy, largest=largest)
+        target = Target(self, self._backend, self._operation, strategy=strategy, largest=largest)
         return Stream(target, updates, policy, rejects, positions)
 
     def stream_async(self, source: Any, *, queue_size: int = 64, **options: Any) -> AsyncStream:
-        """The same in a program with an event loop: `async for result in kb.stream_async(updates)`.
+        """Like `stream`, for a program with an event loop: `async for result in kb.stream_async(updates)`.
 
         It takes the same sources and options; asynchronous iterators are read in the loop.
         """
@@ -92,18 +99,20 @@ class Streaming:
         trigger: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> SparkStream:
-        """Follows a streaming data frame of changes on the Spark engine, a transaction for each micro-batch; see docs/streams.md.
+        """Follow a streaming data frame of changes on the Spark engine, a transaction for each micro-batch; see docs/streams.md.
 
         A row is a change: `op` says insert or delete, `predicate` of what, and the other columns are the arguments. With
         `predicate`, all changes are of that one; `columns` names the arguments, of all or of each predicate. Of several
         changes of a fact in a batch the last one by the column `order` counts; without it, insertions do. `checkpoint`,
         `trigger` and `name` are those of Spark's query.
         """
-        from corollary.streams.write_stream import Options, write_stream
+        from corollary.streams.structured import WriteStreamOptions, write_stream
 
-        with self._lock:
-            self.materialise()
-            asked = Options(predicate, columns, order, checkpoint, policy, rejects, largest, trigger or {}, name)
+        with self._operation() as run:
+            self._materialise(run)
+            asked = WriteStreamOptions(
+                predicate, columns, order, checkpoint, policy, rejects, largest, trigger or {}, name
+            )
             return write_stream(self, self._backend, frame, asked)
 
     if TYPE_CHECKING:
@@ -131,5 +140,9 @@ class Streaming:
         def data_name(self, predicate: str) -> str: ...
 
         def materialise(self) -> Any: ...
+
+        def _materialise(self, run: Run) -> None: ...
+
+        def _operation(self) -> AbstractContextManager[Run]: ...
 
         def predicates(self) -> list[str]: ...

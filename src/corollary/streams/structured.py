@@ -6,27 +6,34 @@ second time, after a restart, changes nothing.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
+
+from corollary.analysis import Analysis
+from corollary.backends import Backend
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.streaming.batch import Batch, all_rejected, read_batch
-from corollary.engines.spark.streaming.change_columns import ChangeColumns
-from corollary.streams.batch_results import BatchResult, RejectedChange
-from corollary.streams.positions import Positions
-from corollary.streams.reject_files import first_rows, write_rejected
+from corollary.engines.spark.streaming.batch import MicroBatch, all_rejected, read_batch
+from corollary.engines.spark.streaming.change_columns import CODE, REASON, TEXT, ChangeColumns, change_columns
+from corollary.io.atomic import replacing
+from corollary.streams.positions import Marked, Positions
+from corollary.streams.stream import POLICIES
 from corollary.transactions import Change, TransactionResult
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from corollary.backends.spark import SparkBackend
     from corollary.engines.spark.context import Context
 
 _KEPT = 10_000  # results and rejected changes that a stream remembers
@@ -34,8 +41,41 @@ _QUERY = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True)
+class BatchResult:
+    """The result of a micro-batch. `applied` is False for one that an earlier run had committed already.
+
+    `changes` are its rows, `rejected` those that were wrong; `explicit_inserted` and `explicit_deleted` are explicit facts that
+    really came and went, `inserted` and `deleted` visible ones by predicate.
+    """
+
+    batch: int
+    version: int | None
+    applied: bool
+    changes: int = 0
+    rejected: int = 0
+    explicit_inserted: int = 0
+    explicit_deleted: int = 0
+    inserted: dict[str, int] = field(default_factory=dict)
+    deleted: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class RejectedChange:
+    """A change that was not applied: its batch, why, and its row as JSON."""
+
+    batch: int
+    code: str
+    reason: str
+    text: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"batch": self.batch, "code": self.code, "reason": self.reason, "change": self.text}
+
+
+@dataclass(frozen=True)
 class Batches:
-    """What happens to a batch, whichever it is. `positions` gives those of a query where they are kept."""
+    """Applies the micro-batches of any query. `positions` returns those of a query where they are kept."""
 
     context: Context
     columns: ChangeColumns
@@ -98,8 +138,8 @@ class SparkStream:
             )
         )  # fmt: skip
 
-    def _checked(self, found: Batch, batch: DataFrame, number: int) -> Batch:
-        """What is right about a batch; the rest is told, or ends the stream."""
+    def _checked(self, found: MicroBatch, batch: DataFrame, number: int) -> MicroBatch:
+        """Return the valid part of a batch; report the rejected rows, or end the stream because of them."""
         largest = self._batches.largest
         if largest is not None and found.rows > largest:
             kind, reason = (
@@ -109,19 +149,19 @@ class SparkStream:
             hint = "sources have options that bound batches, as maxFilesPerTrigger; largest=N allows more"
             if self._batches.fails:
                 raise ProgramError([Diagnostic(kind, f"batch {number}: {reason}", None, hint)])
-            found = Batch(found.rows, {}, {}, found.rows, all_rejected(batch, kind.code, reason))
+            found = MicroBatch(found.rows, {}, {}, found.rows, all_rejected(batch, kind.code, reason))
         if not found.bad:
             return found
         if self._batches.fails:
             raise ProgramError([self._diagnostic(found, number)])
         room = _KEPT - len(self.rejects)
-        self.rejects += [RejectedChange(number, *row) for row in first_rows(found.rejected, room)] if room else []
+        self.rejects += [RejectedChange(number, *row) for row in _first_rows(found.rejected, room)] if room else []
         if self._batches.rejects is not None:
-            write_rejected(found.rejected, self._batches.rejects, number)
+            _write_rejected(found.rejected, self._batches.rejects, number)
         return found
 
-    def _diagnostic(self, found: Batch, number: int) -> Diagnostic:
-        ((code, reason, text),) = first_rows(found.rejected, 1)
+    def _diagnostic(self, found: MicroBatch, number: int) -> Diagnostic:
+        ((code, reason, text),) = _first_rows(found.rejected, 1)
         more = f" (and {found.bad - 1:,} more)" if found.bad > 1 else ""
         hint = 'policy="reject" leaves such changes out and tells of them'
         return Diagnostic(catalogue.CATALOGUE[code], f"batch {number}: {reason}: {text[:200]}{more}", None, hint)
@@ -133,11 +173,11 @@ class SparkStream:
         return bool(self.query.isActive)
 
     def process_all(self) -> None:
-        """Waits until everything is applied that has arrived by now; raises what made the stream fail."""
+        """Wait until everything is applied that has arrived by now; raise what made the stream fail."""
         self._telling(self.query.processAllAvailable)
 
     def await_end(self, seconds: float | None = None) -> bool:
-        """Waits for the end of the stream and says whether it has come; raises what made it fail."""
+        """Wait for the end of the stream and return whether it has come; raise what made it fail."""
         waiting = self.query.awaitTermination
         # Spark takes fractions of seconds, too, though its types say otherwise.
         found = self._telling(lambda: waiting() if seconds is None else waiting(seconds))  # type: ignore[arg-type]
@@ -152,7 +192,7 @@ class SparkStream:
             raise
 
     def stop(self) -> None:
-        """Ends the stream; a batch that is being applied is applied as a whole or not at all."""
+        """End the stream; a batch that is being applied is applied as a whole or not at all."""
         self.query.stop()
 
     def __enter__(self) -> SparkStream:
@@ -171,3 +211,127 @@ def _query_of(batch: DataFrame) -> str:
     found = batch.sparkSession.sparkContext.getLocalProperty(_QUERY)
     assert found is not None, "Spark runs a batch of no query"
     return found
+
+
+# -- rejected changes ----------------------------------------------------------------------------------------------------
+
+
+def _first_rows(rejected: pa.Table | DataFrame, count: int) -> list[tuple[str, str, str]]:
+    """Return codes, reasons and texts."""
+    some = rejected.slice(0, count) if isinstance(rejected, pa.Table) else rejected.limit(count).toArrow()
+    return [(row[CODE], row[REASON], row[TEXT]) for row in some.to_pylist()]
+
+
+def _write_rejected(rejected: pa.Table | DataFrame, folder: Path, number: int) -> None:
+    """Write `batch-N.jsonl`: a file, or a directory of files where Spark writes them.
+
+    A batch that is looked at twice writes the same file again.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"batch-{number:010}.jsonl"
+    if isinstance(rejected, pa.Table):
+        lines = [RejectedChange(number, *row).as_dict() for row in _first_rows(rejected, rejected.num_rows)]
+        with replacing(target) as aside:
+            aside.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+        return
+    from pyspark.sql import functions as F  # noqa: N812
+
+    reported = rejected.select(F.lit(number).alias("batch"), CODE, REASON, F.col(TEXT).alias("change"))
+    with replacing(target, also_parts=True) as aside:
+        reported.write.json(aside.absolute().as_uri())
+
+
+# -- beginnings ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WriteStreamOptions:
+    """The options of `KnowledgeBase.write_stream`."""
+
+    predicate: str | None
+    columns: Sequence[str] | Mapping[str, Sequence[str]] | None
+    order: str | None
+    checkpoint: str | PathLike[str] | None
+    policy: str
+    rejects: str | PathLike[str] | None
+    largest: int | None
+    trigger: Mapping[str, Any]
+    name: str | None
+
+
+class StreamedOnSpark(Marked, Protocol):
+    """The part of a knowledge base that a stream on Spark uses."""
+
+    analysis: Analysis
+
+    @property
+    def version(self) -> int | None: ...
+
+    @property
+    def path(self) -> Path | None: ...
+
+    def full_name(self, predicate: str) -> str: ...
+
+    def predicates(self) -> list[str]: ...
+
+    def arity(self, predicate: str) -> int | None: ...
+
+
+def write_stream(kb: StreamedOnSpark, backend: Backend, frame: Any, asked: WriteStreamOptions) -> SparkStream:
+    """Start a stream of changes; what was asked for is checked before anything runs."""
+    spark = _checked(backend, frame, asked)
+    is_durable = kb.path is not None
+    if is_durable and asked.checkpoint is None:
+        message = "a stream into a knowledge base in a directory needs a checkpoint: it says what Spark has read"
+        raise _not_streamed(message, 'kb.write_stream(…, checkpoint="…")')
+    arities = {name: arity for name in kb.predicates() if (arity := kb.arity(name)) is not None}
+    columns = change_columns(
+        frame, arities, _spellings(kb, arities),
+        predicate=None if asked.predicate is None else kb.full_name(asked.predicate),
+        columns=asked.columns, order=asked.order,
+    )  # fmt: skip
+
+    def apply(change: Change) -> TransactionResult:
+        result: TransactionResult = kb.apply(change)
+        return result
+
+    batches = Batches(
+        spark.context, columns, apply, lambda: kb.version,
+        (lambda query: Positions(kb, query)) if is_durable else None,
+        asked.largest, asked.policy == "fail", None if asked.rejects is None else Path(asked.rejects),
+    )  # fmt: skip
+    stream = SparkStream(batches)
+    options = {} if asked.checkpoint is None else {"checkpointLocation": fspath(asked.checkpoint)}
+    stream.start(frame, options, asked.trigger, asked.name)
+    return stream
+
+
+def _checked(backend: Backend, frame: Any, asked: WriteStreamOptions) -> SparkBackend:
+    if asked.policy not in POLICIES:
+        raise ValueError(f"the policy is 'reject' or 'fail', not '{asked.policy}'")
+    if type(backend).__name__ != "SparkBackend":
+        message = "streaming data frames are followed by the Spark engine"
+        raise _not_streamed(message, 'KnowledgeBase(…, engine="spark"), or kb.stream(…) on this one')
+    spark: SparkBackend = backend  # type: ignore[assignment]
+    if not spark.settings.updates:
+        raise _not_streamed("this knowledge base promised that nothing would change", "updates=True is the default")
+    if not getattr(frame, "isStreaming", False):
+        raise _not_streamed("this is no streaming data frame", "spark.readStream makes them; kb.apply(…) takes others")
+    return spark
+
+
+def _spellings(kb: StreamedOnSpark, arities: Mapping[str, int]) -> dict[str, str]:
+    """Map the names that rows may use for the predicates to full names: the full names themselves, and those with prefixes of the
+    program."""
+    found = {name: name for name in arities}
+    for prefix, namespace in kb.analysis.program.prefixes.items():
+        found |= {
+            f"{prefix}:{name[len(namespace) :]}": name
+            for name in arities
+            if name.startswith(namespace) and kb.full_name(f"{prefix}:{name[len(namespace) :]}") == name
+        }
+    return found
+
+
+def _not_streamed(message: str, hint: str) -> ProgramError:
+    return ProgramError([Diagnostic(catalogue.NOT_STREAMED, message, None, hint)])

@@ -1,4 +1,4 @@
-"""What a stream does to a knowledge base: it prepares an update, checks it, and applies it with a view of the next one."""
+"""Applies updates of a stream to a knowledge base: prepares and checks each, and applies it with a view of the next one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from corollary.analysis.predicates import predicates_of
 from corollary.backends import Backend
-from corollary.backends.embedded import EmbeddedBackend, Encoded
+from corollary.backends.embedded import EmbeddedBackend
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
-from corollary.language import parse
+from corollary.io.loading import Encoded
+from corollary.language import Permissions, parse
 from corollary.program import Program
 from corollary.program.arities import full_names
+from corollary.reasoning.run import Run
 from corollary.streams.known_codes import KnownCodes
 from corollary.streams.results import UpdateStatistics
 from corollary.streams.updates import Arrived
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
     from corollary.engines.embedded.marking.strategy import MarkingStrategy
     from corollary.results import Result
 
-STRATEGIES = ("bf-marking", "bf-marking-literal", "bf", "dred-marking", "dred", "auto", "sets")
+STRATEGIES = ("bf-marking", "bf", "dred-marking", "dred", "auto", "sets")
 
 
 class Streamed(Protocol):
-    """What a stream needs of a knowledge base."""
+    """The part of a knowledge base that a stream uses."""
 
     def apply(self, *changes: Change) -> TransactionResult: ...
 
@@ -56,9 +58,15 @@ class Target:
     """A knowledge base that follows a stream by one strategy, from the first update to `close`."""
 
     def __init__(
-        self, kb: Streamed, backend: Backend, lock: AbstractContextManager[Any], *, strategy: str, largest: int
+        self,
+        kb: Streamed,
+        backend: Backend,
+        operation: Callable[[], AbstractContextManager[Run]],
+        *,
+        strategy: str | MarkingStrategy,
+        largest: int,
     ) -> None:
-        if strategy not in STRATEGIES:
+        if isinstance(strategy, str) and strategy not in STRATEGIES:
             raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
         if not isinstance(backend, EmbeddedBackend):
             raise _not_streamed("streams are followed by the embedded engine", 'KnowledgeBase(…, engine="embedded")')
@@ -66,15 +74,16 @@ class Target:
             raise _not_streamed("this knowledge base promised that nothing would change", "updates=True is the default")
         self.kb = kb
         self._backend = backend
-        self._lock = lock
+        self.operation = operation
+        """Begins an operation on the knowledge base, which excludes all others."""
         self._codes = KnownCodes(backend)
         self._largest = largest
-        self.strategy = None if strategy == "sets" else _marking(strategy)
-        with lock:
+        self.strategy = _strategy_named(strategy) if isinstance(strategy, str) else strategy
+        with operation() as run:
             kb.materialise()
             # In a directory, following changes in another way is a version, which has to wait for something that changes.
             if self.strategy is not None and backend.engine.committing is None:
-                backend.engine.begin_stream(self.strategy)
+                backend.engine.begin_stream(self.strategy, run)
 
     def close(self) -> None:
         if self.strategy is not None:
@@ -86,7 +95,8 @@ class Target:
     # -- one update --------------------------------------------------------------------------------------------------
 
     def upcoming(self, next_one: Arrived) -> Upcoming | None:
-        """What the next update deletes and inserts, as far as that can be known before its turn; mistakes wait for it."""
+        """Return the facts that the next update deletes and inserts, as far as they can be known before its turn; its errors wait
+        until then."""
         from corollary.engines.embedded.marking.region import Upcoming
 
         if next_one.change is None or next_one.changes_rules:
@@ -101,12 +111,12 @@ class Target:
         )
 
     def apply(self, update: Arrived, look: Callable[[], Upcoming | None]) -> tuple[TransactionResult, UpdateStatistics]:
-        """Applies an update that is right; one that is not raises `ProgramError` and changes nothing."""
+        """Apply an update that is right; one that is not raises `ProgramError` and changes nothing."""
         if update.problem is not None:
             raise ProgramError([update.problem])
         assert update.change is not None
         change = update.change
-        with self._lock:
+        with self.operation():
             self._check_predicates(change, update.place)
             prepared = self._prepared(update)
             self._check_deleted(prepared, update)
@@ -165,9 +175,11 @@ class Target:
 
     def _new_predicates(self, change: Change) -> Iterator[str]:
         """Rules that come with an update bring predicates with them; what is wrong with them is found when it is applied."""
-        prefixes = self.kb.program.prefixes
+        prefixes, permissions = self.kb.program.prefixes, Permissions.of(self._backend.settings.allow)
         for rules in change.add_rules:
-            yield from predicates_of(parse(rules, prefixes=prefixes).program if isinstance(rules, str) else rules)
+            if isinstance(rules, str):
+                rules = parse(rules, prefixes=prefixes, permissions=permissions).program
+            yield from predicates_of(rules)
 
     def _check_deleted(self, prepared: Prepared, update: Arrived) -> None:
         for predicate, facts in prepared.delete.items():
@@ -178,10 +190,14 @@ class Target:
                 raise ProgramError([Diagnostic(catalogue.ABSENT_FACT, message)])
 
 
-def _marking(name: str) -> MarkingStrategy:
+def _strategy_named(name: str) -> MarkingStrategy | None:
+    """Return a strategy that follows updates fact by fact; None where the knowledge base follows them its own way."""
+    from corollary.engines.embedded.marking.region import METHODS
     from corollary.engines.embedded.marking.strategy import MarkingStrategy
 
-    return MarkingStrategy("bf-marking", adapts=True) if name == "auto" else MarkingStrategy(name)
+    if name == "sets":
+        return None
+    return MarkingStrategy(METHODS["bf-marking"], adapts=True) if name == "auto" else MarkingStrategy(METHODS[name])
 
 
 def _not_streamed(message: str, hint: str) -> ProgramError:

@@ -1,4 +1,4 @@
-"""The updates of a file: lines of JSON, or lines of text with a blank one behind each update.
+"""The updates of a file: lines of JSON, or lines of text with a blank one after each update.
 
 Each line says by itself which of the two it is, so that a bad one takes nothing with it but its own update.
 """
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from corollary.language import parse
+from corollary.language import NOTHING, parse
+from corollary.program.arities import name_with_arity
 from corollary.streams.updates import Arrived, malformed, of_json
 from corollary.transactions import Change
 
@@ -58,15 +59,15 @@ def read_updates(
 
     `first` is the number of the first line. Lines that know their position give it to the updates that end there.
     """
-    reader = _Reader(name, prefixes or {})
+    reader = _UpdateReader(name, prefixes or {})
     for number, text in enumerate(lines, first):
         text = text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text
         yield from reader.read(_Line(number, text, getattr(lines, "position", None)))
     yield from reader.end()
 
 
-class _Reader:
-    """What was read of an update that is not complete, and in which form the last one was."""
+class _UpdateReader:
+    """Reads lines and yields complete updates; keeps the lines of an incomplete one, and the form of the last one."""
 
     def __init__(self, name: str, prefixes: Mapping[str, str]) -> None:
         self._name = name
@@ -128,7 +129,7 @@ class _Reader:
         return update
 
     def _unreadable(self, block: list[_Line]) -> Arrived | None:
-        """What is not UTF-8; its bytes are those characters that no other text has."""
+        """Return a malformed update where a line is not UTF-8: its bytes were read as surrogates, which no other text has."""
         for line in block:
             if not line.text.isascii():
                 try:
@@ -166,12 +167,15 @@ def _escaped(surrogate: re.Match[str]) -> str:
 def _facts(texts: list[str], prefixes: Mapping[str, str]) -> dict[str, list[Any]]:
     if not texts:
         return {}
-    parsed = parse("".join(f"{text}.\n" for text in texts), prefixes=dict(prefixes))
+    parsed = parse("".join(f"{text}.\n" for text in texts), prefixes=dict(prefixes), permissions=NOTHING)
     if parsed.errors:
         raise ValueError(f"this is no fact: {parsed.errors[0].message}")
     found: dict[str, list[Any]] = {}
-    for stated in parsed.program.facts:
-        found.setdefault(stated.predicate, []).extend(stated.rows)
+    sizes = {(block.predicate, block.arity) for block in parsed.program.facts}
+    for block in parsed.program.facts:
+        is_alone = sum(name == block.predicate for name, _ in sizes) == 1
+        name = block.predicate if is_alone else name_with_arity(block.predicate, block.arity)
+        found.setdefault(name, []).extend(block.rows)
     if sum(map(len, found.values())) != len(texts):
         raise ValueError("each line of an update has one fact, without variables")
     return found

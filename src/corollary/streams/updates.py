@@ -13,7 +13,7 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.transactions import Change
 
 _FACTS, _RULES = ("insert", "delete"), ("add_rules", "remove_rules")
-_LONGEST_TEXT = 100_000  # characters of a malformed update that are kept, for whoever wants to repair and repeat it
+_LONGEST_TEXT = 100_000  # characters of a malformed update that are kept, so that it can be repaired and repeated
 _PLAIN = (int, str)
 
 
@@ -46,7 +46,7 @@ class Arrived:
     text: str = ""
     failure: BaseException | None = None
     position: Any = None
-    """Where its source stands behind it, for those who go on from there later."""
+    """The position of its source after it, to continue from later."""
     prepared: Any = field(default=None, repr=False)  # what the knowledge base made of it ahead of its turn
 
     @property
@@ -64,7 +64,7 @@ def arrived(item: object, place: str) -> Arrived:
     if isinstance(item, Change):
         return Arrived(place, _own(item))
     if isinstance(item, Mapping):
-        update = _of_object(item, place, "")
+        update = _of_object(item, place, repr(item), is_json=False)
         if update.change is not None:
             update.change = _own(update.change)
         return update
@@ -86,7 +86,7 @@ def _own_rows(rows: Any) -> Any:
 
 def of_json(line: str, place: str) -> Arrived:
     """A line of JSON; values are written as in JSON files of facts."""
-    from corollary.sources.json_lines import value_of  # it needs Arrow
+    from corollary.io.json_lines import value_of  # it needs Arrow
 
     try:
         found = _DECODER.decode(line.strip())
@@ -96,7 +96,7 @@ def of_json(line: str, place: str) -> Arrived:
         return malformed(place, f"this is no JSON: {error}", line)
     if not isinstance(found, dict):
         return malformed(place, "an update is a JSON object", line)
-    update = _of_object(found, place, line)
+    update = _of_object(found, place, line, is_json=True)
     if update.change is None:
         return update
     try:
@@ -116,11 +116,12 @@ def _rows(rows: list[Any]) -> list[Any]:
     return rows
 
 
-def _of_object(found: Mapping[Any, Any], place: str, text: str) -> Arrived:
-    text = text or repr(found)
+def _of_object(found: Mapping[Any, Any], place: str, text: str, *, is_json: bool) -> Arrived:
     for name, value in found.items():
         if name in _FACTS:
-            if not isinstance(value, Mapping) or not all(isinstance(rows, (list, tuple)) for rows in value.values()):
+            if not isinstance(value, Mapping) or (
+                is_json and not all(isinstance(rows, list) for rows in value.values())
+            ):
                 return malformed(place, f"'{name}' has lists of rows by predicate", text)
         elif name in _RULES:
             if not isinstance(value, (list, tuple)) or not all(isinstance(rule, str) for rule in value):
@@ -128,7 +129,11 @@ def _of_object(found: Mapping[Any, Any], place: str, text: str) -> Arrived:
         else:
             return malformed(place, f"an update has {', '.join((*_FACTS, *_RULES))}, and no '{name}'", text)
     insert, delete = (found.get(name, {}) for name in _FACTS)
-    return Arrived(place, Change(insert, delete, *(tuple(found.get(name, ())) for name in _RULES)), None, text)
+    try:
+        change = Change(insert, delete, *(tuple(found.get(name, ())) for name in _RULES))
+    except (TypeError, ValueError) as error:
+        return malformed(place, str(error), text)
+    return Arrived(place, change, None, text)
 
 
 def malformed(place: str, message: str, text: str) -> Arrived:

@@ -1,74 +1,27 @@
-"""Following the script of a generated scenario, and what is compared on the way."""
+"""Inside the embedded engine: who supports what, and when everything is derived from scratch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
 
 from corollary import KnowledgeBase
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.program import Constant, Program
-from corollary.reference import Fact, evaluate
-from corollary.transactions import Change as Changes
-from corollary.transactions import TransactionResult
-from tests.generator import Change, Scenario
+from corollary.program import Constant
+from corollary.reasoning.maintain import chooser
+from tests.oracle import Fact
 
-State = dict[str, set[Fact]]
 Support = dict[tuple[str, str], dict[Fact, int]]
 
 
-def visible(kb: KnowledgeBase) -> State:
-    found: State = {}
-    for predicate in kb.predicates():
-        rows = [tuple(map(Constant, row)) for row in kb.facts(predicate).constants()]
-        assert len(rows) == len(set(rows)) == kb.count(predicate), f"{predicate} has duplicates"
-        if rows:
-            found[predicate] = set(rows)
-    return found
-
-
-def expected(program: Program) -> State:
-    return {predicate: facts for predicate, facts in evaluate(program).items() if facts}
-
-
-def apply(kb: KnowledgeBase, change: Change) -> TransactionResult:
-    insert: dict[str, list] = {}
-    delete: dict[str, list] = {}
-    for target, facts in ((insert, change.insert), (delete, change.delete)):
-        for predicate, row in facts:
-            target.setdefault(predicate, []).append(row)
-    return kb.apply(
-        Changes(insert, delete, (Program(change.add_rules),) if change.add_rules else (), change.remove_rules)
-    )
-
-
-def difference(result: TransactionResult) -> tuple[State, State]:
-    inserted, deleted = (
-        {name: {tuple(map(Constant, row)) for row in facts[name].constants()} for name in facts}
-        for facts in (result.inserted, result.deleted)
-    )
-    return inserted, deleted
-
-
-def minus(left: State, right: State) -> State:
-    found = {name: facts - right.get(name, set()) for name, facts in left.items()}
-    return {name: facts for name, facts in found.items() if facts}
-
-
-def follow(scenario: Scenario, strategy: str = "auto", without: Iterable[str] = (), **settings: Any) -> KnowledgeBase:
-    """Asserts state and difference after every change; gives the knowledge base at the end."""
-    program, *later = scenario.programs()
-    kb = KnowledgeBase(program, strategy=strategy, without=without, **settings)
-    before = visible(kb)
-    assert before == expected(program)
-    for change, after_change in zip(scenario.changes, later, strict=True):
-        result = apply(kb, change)
-        after = expected(after_change)
-        assert visible(kb) == after
-        assert difference(result) == (minus(after, before), minus(before, after))
-        before = after
-    return kb
+@contextmanager
+def deriving_everything(is_wanted: bool) -> Iterator[None]:
+    """For this time every change of facts is large enough to derive everything from scratch, or none is."""
+    always = {"_LEAST_CHANGE": 0, "_LARGE_SHARE": 1 << 40, "_CONCERNED": 0.0, "_MANY_NODES": 0}
+    with patch.multiple(chooser, **(always if is_wanted else {"_LEAST_CHANGE": 1 << 40})):
+        yield
 
 
 def engine_of(kb: KnowledgeBase) -> EmbeddedEngine:

@@ -10,9 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
-from corollary.engines.embedded.maintenance import rule_changes, strategies
+from corollary.engines.embedded.maintenance import changing_facts
+from corollary.reasoning.maintain import chooser
 from corollary.transactions import Change
-from tests.engines.embedded.scenarios import apply, difference, engine_of, expected, follow, minus, visible
+from tests.budgets import examples
+from tests.engine_suite.scripts import apply, difference, expected, follow, minus, visible
+from tests.engines.embedded.scenarios import engine_of
 from tests.generator import EVERYTHING, POSITIVE, Scenario, scenarios
 
 SMALL = {"max_facts": 10, "max_groups": 4, "max_changes": 3}
@@ -29,24 +32,24 @@ few = st.lists(pair, max_size=5)
 def no_change_is_small() -> Iterator[None]:
     """Otherwise small programs would be followed fact by fact."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strategies, "_AT_LEAST", 0)
-        patch.setattr(rule_changes, "_MANY", 0)
+        patch.setattr(chooser, "_AT_LEAST", 0)
+        patch.setattr(changing_facts, "_MANY", 0)
         yield
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(scenarios(EVERYTHING.but(**SMALL)))
 def test_every_change_gives_the_facts_of_the_oracle(scenario: Scenario) -> None:
     follow(scenario)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(scenarios(POSITIVE.but(**SMALL)))
 def test_recursive_programs_follow_every_change(scenario: Scenario) -> None:
     follow(scenario)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(["auto", "recompute", "dred-counting"]))
 def test_differences_can_be_read_after_later_changes(scenario: Scenario, strategy: str) -> None:
     first, *later = scenario.programs()
@@ -58,7 +61,7 @@ def test_differences_can_be_read_after_later_changes(scenario: Scenario, strateg
         assert difference(result) == (minus(after, before), minus(before, after))
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(250), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(CLOSURES),
     few,
@@ -94,7 +97,7 @@ def test_the_rule_of_a_closure_comes_and_goes_with_facts(
             journal.check()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(["auto", "recompute", "dred-counting"]))
 def test_the_journal_of_support_tells_every_change(scenario: Scenario, strategy: str) -> None:
     kb = KnowledgeBase(scenario.program, strategy=strategy)
@@ -127,7 +130,7 @@ class _Journal:
 
     def check(self) -> None:
         pending = Counter()
-        for change in self._engine._follow()._carried:
+        for change in self._engine._follow().facts.carried:
             for row, amount in zip(change.facts.tolist(), change.change.tolist(), strict=True):
                 pending[change.predicate, change.owner, tuple(row)] += amount
         expected = {key: count + pending[key] for key, count in self._known.items() if count + pending[key]}

@@ -10,7 +10,7 @@ import pytest
 from corollary import KnowledgeBase
 from corollary.language import parse_program, print_value
 from corollary.program import Value
-from corollary.reference import evaluate
+from tests.oracle import evaluate
 
 NUMBERS: list[Value] = [
     *(0, 1, -1, 7, 49, 50, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, -(2**63), 2**63, 2**70),

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
 from corollary.program import Constant, Program
-from corollary.reference import Fact, evaluate
 from corollary.settings import OPTIMISATIONS
+from tests.budgets import examples
 from tests.generator import EVERYTHING, INTEGERS, POSITIVE, programs
+from tests.oracle import Fact, evaluate
 
 ALL = frozenset(OPTIMISATIONS)
 
@@ -30,43 +31,43 @@ def expected(program: Program) -> dict[str, set[Fact]]:
     return {predicate: facts for predicate, facts in evaluate(program).items() if facts}
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(programs(EVERYTHING))
 def test_every_feature_gives_the_facts_of_the_oracle(program: Program) -> None:
     assert visible(program, frozenset()) == expected(program)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(programs(EVERYTHING), st.sets(st.sampled_from(sorted(ALL)), min_size=1))
 def test_optimisations_can_be_left_out_without_changing_an_answer(program: Program, without: set[str]) -> None:
     assert visible(program, frozenset(without)) == expected(program)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(programs(EVERYTHING))
 def test_pairs_in_bitmaps_give_the_facts_of_the_oracle(program: Program) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("corollary.engines.embedded.relation.BITMAP_FROM", 2)
+        patch.setattr("corollary.engines.embedded.relations.relation.BITMAP_FROM", 2)
         assert visible(program, frozenset()) == expected(program)
         assert visible(program, frozenset({"closures"})) == expected(program)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(programs(EVERYTHING))
 def test_comparing_columns_gives_the_facts_of_the_oracle(program: Program) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("corollary.engines.embedded.ordering._FEW", -1)
+        patch.setattr("corollary.engines.embedded.values.ordering._FEW", -1)
         assert visible(program, frozenset()) == expected(program)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(programs(POSITIVE))
 def test_recursive_programs_give_the_facts_of_the_oracle(program: Program) -> None:
     assert visible(program, frozenset()) == expected(program)
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=examples(3000))
 @given(programs(EVERYTHING) | programs(INTEGERS))
 def test_many_programs_give_the_facts_of_the_oracle(program: Program) -> None:
     want = expected(program)

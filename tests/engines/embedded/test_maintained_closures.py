@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corollary.engines.embedded.closures import MaintainedClosure, MaintainedSymmetricClosure, store
-from corollary.engines.embedded.closures.difference import Difference
+from corollary.engines.embedded.closures.difference import PairDifference
 
 Pairs = set[tuple[int, int]]
 
@@ -59,7 +59,7 @@ def check(closure: MaintainedClosure | MaintainedSymmetricClosure, want: Pairs) 
     assert as_set(everything[closure.contains(everything)]) == want
 
 
-def check_difference(difference: Difference, before: Pairs, after: Pairs) -> None:
+def check_difference(difference: PairDifference, before: Pairs, after: Pairs) -> None:
     assert difference.deleted.count == len(before - after)
     assert difference.inserted.count == len(after - before)
     assert as_set(difference.deleted.rows()) == before - after
@@ -87,7 +87,7 @@ def run(
 ) -> None:
     now = set(edges)
     check(closure, meaning(now))
-    late: list[tuple[Difference, Pairs, Pairs]] = []
+    late: list[tuple[PairDifference, Pairs, Pairs]] = []
     for removed, added, _, _, undone, read_late in script:
         after = (now - set(removed)) | set(added)
         difference = closure.update(codes(removed), codes(added))

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
 from corollary.program import Program
-from corollary.reference import evaluate
-from corollary.reference.evaluator import Relations, head_facts, solutions
 from corollary.settings import STRATEGIES
-from tests.engines.embedded.scenarios import Support, apply, owner_name, support
+from tests.budgets import examples
+from tests.engine_suite.scripts import apply
+from tests.engines.embedded.scenarios import Support, owner_name, support
 from tests.engines.embedded.test_support import is_counted_by_bindings
 from tests.generator import EVERYTHING, PURE, Scenario, programs, scenarios
+from tests.oracle import evaluate
+from tests.oracle.evaluator import Relations, head_facts, solutions
 
 
 def counted(kb: KnowledgeBase) -> Support:
@@ -33,19 +35,32 @@ def follow_counts(scenario: Scenario, strategy: str) -> None:
         assert counted(kb) == counted(KnowledgeBase(program, strategy=strategy, without=["closures"]))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(scenarios(EVERYTHING), st.sampled_from(STRATEGIES))
 def test_support_after_changes_is_that_of_a_new_knowledge_base(scenario: Scenario, strategy: str) -> None:
     follow_counts(scenario, strategy)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(scenarios(PURE))
 def test_recursive_counters_after_changes_are_those_of_a_new_knowledge_base(scenario: Scenario) -> None:
     follow_counts(scenario, "dred-counting")
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(150))
+@given(scenarios(EVERYTHING.but(mixed_closures=30, max_changes=3)))
+def test_counters_of_modules_after_changes_are_those_of_a_new_knowledge_base(scenario: Scenario) -> None:
+    def of_modules(program: Program, kb: KnowledgeBase | None = None) -> Support:
+        kb = kb or KnowledgeBase(program, strategy="dred-counting-modules")
+        return {key: counts for key, counts in support(kb).items() if " external" in key[1]}
+
+    kb = KnowledgeBase(scenario.program, strategy="dred-counting-modules")
+    for change, program in zip(scenario.changes, scenario.programs()[1:], strict=True):
+        apply(kb, change)
+        assert of_modules(program, kb) == of_modules(program)
+
+
+@settings(max_examples=examples(100))
 @given(programs(EVERYTHING))
 def test_recursive_counters_are_the_numbers_of_rule_instances(program: Program) -> None:
     facts = Relations()

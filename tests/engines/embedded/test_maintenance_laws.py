@@ -12,7 +12,9 @@ from corollary import KnowledgeBase
 from corollary.program import Clause, Program, Variable
 from corollary.program.rewrite import rename_element, rewrite_atom
 from corollary.settings import OPTIMISATIONS, STRATEGIES
-from tests.engines.embedded.scenarios import apply, difference, follow, minus, owner_name, support, visible
+from tests.budgets import examples
+from tests.engine_suite.scripts import apply, difference, follow, minus, visible
+from tests.engines.embedded.scenarios import owner_name, support
 from tests.generator import EVERYTHING, INTEGERS, Change, Scenario, apply_change, facts_of, program_of, scenarios
 
 LOGIC = INTEGERS.but(comparisons=False, arithmetic=False)  # which equality gives a value does depend on the order
@@ -35,7 +37,7 @@ def net_change(before: Program, after: Program) -> Change:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
 def test_one_batch_is_the_same_changes_step_by_step(scenario: Scenario, strategy: str) -> None:
     first, *_, last = scenario.programs()
@@ -49,7 +51,7 @@ def test_one_batch_is_the_same_changes_step_by_step(scenario: Scenario, strategy
     assert difference(result) == (minus(after, before), minus(before, after))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
 def test_a_change_that_is_undone_leaves_no_trace(scenario: Scenario, strategy: str) -> None:
     kb = KnowledgeBase(scenario.program, strategy=strategy)
@@ -67,7 +69,7 @@ def test_a_change_that_is_undone_leaves_no_trace(scenario: Scenario, strategy: s
     }
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(scenarios(LOGIC.but(**SMALL)), st.sampled_from(STRATEGIES), st.randoms(use_true_random=False))
 def test_the_order_of_rules_and_bodies_does_not_matter(scenario: Scenario, strategy: str, random) -> None:
     def shuffled(clauses: list[Clause]) -> list[Clause]:
@@ -90,7 +92,7 @@ def test_the_order_of_rules_and_bodies_does_not_matter(scenario: Scenario, strat
         assert visible(one) == visible(two)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
 def test_the_names_of_variables_do_not_matter(scenario: Scenario, strategy: str) -> None:
     def by(variable: Variable) -> Variable:
@@ -115,11 +117,11 @@ def test_the_names_of_variables_do_not_matter(scenario: Scenario, strategy: str)
         assert visible(one) == visible(two)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     scenarios(EVERYTHING.but(**SMALL)),
     st.sampled_from(STRATEGIES),
     st.sets(st.sampled_from(sorted(OPTIMISATIONS)), min_size=1),
 )
 def test_optimisations_can_be_left_out(scenario: Scenario, strategy: str, without: set[str]) -> None:
-    follow(scenario, strategy, without)
+    follow(scenario, strategy=strategy, without=without)

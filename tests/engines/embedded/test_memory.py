@@ -35,5 +35,5 @@ def test_memory_that_is_used_up_is_a_limit_that_was_reached(megabytes: int) -> N
     command = [sys.executable, "-c", _PROGRAM, str(megabytes)]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert found.stdout.count("error[E302]: there is not enough memory for what the rules derive") == 2, found.stderr
-    assert "'facts', 'rounds', 'seconds' and 'depth'" in found.stdout
+    assert "'facts', 'rounds', 'seconds', 'memory' and 'depth'" in found.stdout
     assert found.stdout.splitlines()[-1] == "0 [(4,)]"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.relation import Relation
+from corollary.engines.embedded.relations.relation import Relation
 
 Rows = list[tuple[int, ...]]
 
@@ -50,7 +50,7 @@ def test_it_holds_what_was_inserted_and_not_deleted(arity: int, bits: int) -> No
 
 
 def test_pairs_over_few_constants_are_kept_in_a_bitmap_until_codes_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corollary.engines.embedded.relation.BITMAP_FROM", 8)
+    monkeypatch.setattr("corollary.engines.embedded.relations.relation.BITMAP_FROM", 8)
 
     @given(st.lists(st.tuples(st.sampled_from(["insert", "delete", "widen"]), rows_of(2, 14)), max_size=8))
     def check(steps: list[tuple[str, Rows]]) -> None:

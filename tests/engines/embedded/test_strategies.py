@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from corollary import KnowledgeBase
-from corollary.engines.embedded.maintenance.outcome import FactChange
-from corollary.engines.embedded.maintenance.strategies import STRATEGIES as ENGINE_STRATEGIES
+from corollary.engines.embedded.maintenance.changing_facts import FactChange
+from corollary.reasoning.maintain.chooser import ALGORITHMS, by_instances
+from corollary.reasoning.run import Run
 from corollary.settings import STRATEGIES
 from corollary.transactions import Change, MaintenanceReport
-from tests.engines.embedded.scenarios import engine_of, support, visible
+from tests.engine_suite.scripts import visible
+from tests.engines.embedded.scenarios import engine_of, support
 
 POINTS_TO = """
 r1: vpt(V, H) :- new(V, H).
@@ -40,7 +42,8 @@ def strategies(report: MaintenanceReport) -> dict[str, str]:
 
 
 def test_the_engine_has_the_strategies_that_users_are_told() -> None:
-    assert sorted(ENGINE_STRATEGIES) == sorted(STRATEGIES)
+    assert {*ALGORITHMS, "auto", "recompute"} == set(STRATEGIES)
+    assert [by_instances(name).name for name in STRATEGIES] == list(STRATEGIES)
 
 
 def test_an_unknown_strategy_is_refused() -> None:
@@ -95,14 +98,14 @@ def test_a_transaction_that_stops_anywhere_leaves_no_trace(strategy: str) -> Non
     class Stop(Exception):
         pass
 
-    def stopping(after: int):
+    def stopping(after: int) -> Run:
         calls = iter(range(after))
 
         def check(facts: int) -> None:
             if next(calls, None) is None:
                 raise Stop
 
-        return check
+        return Run(watch=check)
 
     stopped = 0
     for after in range(0, 400, 3):
@@ -142,9 +145,36 @@ def test_auto_takes_back_what_depends_on_a_deletion_where_that_is_little() -> No
 
 def test_auto_proves_what_depends_on_a_deletion_where_that_is_much() -> None:
     kb = KnowledgeBase(REACH + "root(0). closed(-1).")
-    kb.insert("edge", [(0, 1), (0, 2), (2, 1), *((1, i) for i in range(10, 10_000))])
+    kb.insert("edge", [(0, 1), (0, 2), (2, 1), *((1, i) for i in range(10, 100))])
+    kb.insert("edge", [(i, j) for i in range(10, 100) for j in range(100 * i, 100 * i + 100)])
     step = kb.apply(Change(delete={"edge": [(0, 1)]})).report.steps[-1]
     assert (step.strategy, step.overdeleted, step.deleted) == ("backward-forward", 0, 0)
+
+
+MUTUAL = """
+    p(X, Y) :- e(X, Y).
+    p(X, Z) :- p(X, Y), q(Y, Z).
+    q(X, Y) :- p(Y, X), f(X, Y).
+    q(X, Y) :- f(X, Y).
+"""
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dred", "dred-counting", "backward-forward"])
+def test_a_rule_joins_and_leaves_a_recursive_hyper_node_from_what_is_there(strategy: str) -> None:
+    random = np.random.default_rng(3)
+    kb = KnowledgeBase(MUTUAL, strategy=strategy)
+    for name in ("e", "f"):
+        kb.insert(name, random.integers(0, 800, (800, 2)).tolist())
+    kb.insert("g", random.integers(0, 800, (10, 2)).tolist())
+    kb.materialise()
+    derived = sum(node.instances for node in engine_of(kb).report.nodes)
+    before = visible(kb)
+    added = kb.apply(Change(add_rules=("new: p(X, Y) :- q(Y, X), g(X, Y).",))).report
+    assert sum(step.overdeleted for step in added.steps) == 0
+    assert sum(step.instances for step in added.steps) < derived // 4
+    removed = kb.apply(Change(remove_rules=("new",))).report
+    assert sum(step.instances for step in removed.steps) < derived // 2
+    assert visible(kb) == before
 
 
 def test_auto_derives_anew_where_a_deletion_becomes_expensive() -> None:

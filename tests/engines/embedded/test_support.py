@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
-from corollary.analysis import checked
+from corollary import KnowledgeBase
+from corollary.analysis import RuleGraph, checked
+from corollary.analysis.lowering.closures import with_external_facts
 from corollary.engines.embedded.engine import EXPLICIT, EmbeddedEngine
 from corollary.language import parse_program
 from corollary.program import Aggregation, Constant, Program, Rule, Wildcard, all_terms_of, subterms
-from corollary.reference import evaluate
-from corollary.reference.evaluator import Fact, Relations, head_facts, solutions
+from tests.budgets import examples
 from tests.generator import EVERYTHING, programs
+from tests.oracle import evaluate
+from tests.oracle.evaluator import Fact, Relations, head_facts, solutions
 
 
 def engine_of(program: Program) -> EmbeddedEngine:
@@ -41,7 +44,7 @@ def is_counted_by_bindings(rule: Rule) -> bool:
     return not has_wildcard and not is_aggregate
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(programs(EVERYTHING))
 def test_the_support_of_a_nonrecursive_rule_is_its_number_of_instances(program: Program) -> None:
     expected = evaluate(program)
@@ -76,9 +79,38 @@ def test_owners_tell_who_supports_the_facts_of_a_predicate() -> None:
         t(4, 5).
     """)
     engine = engine_of(program)
-    assert engine.owners("p") == {EXPLICIT: 2, "{r1}": 3}
-    assert engine.owners("q") == {EXPLICIT: 3}
-    assert engine.owners("t") == {EXPLICIT: 1, "{r3}": 3}
+    assert engine.owners(["p", "q", "t"]) == {
+        "p": {EXPLICIT: 2, "{r1}": 3},
+        "q": {EXPLICIT: 3},
+        "t": {EXPLICIT: 1, "{r3}": 3, "{r2}": 2},
+    }
+
+
+@settings(max_examples=examples(60))
+@given(programs(EVERYTHING))
+def test_owners_do_not_depend_on_how_a_hyper_node_is_evaluated(program: Program) -> None:
+    """By a closure or by rules, with support that was noted meanwhile or not.
+
+    A closure among other rules supports all of its facts, those that the others bring from outside as well.
+    """
+    graph = RuleGraph.of(program.rules)
+    assume(with_external_facts(graph) is graph)
+    names = KnowledgeBase(program).predicates()
+    wanted = KnowledgeBase(program, without=["closures"])
+    others = [KnowledgeBase(program), KnowledgeBase(program, updates=False)]
+    for kb in others:
+        assert {name: kb.owners(name) for name in names} == {name: wanted.owners(name) for name in names}
+        assert {rule.name: rule.derived for rule in kb.rules()} == {rule.name: rule.derived for rule in wanted.rules()}
+
+
+def test_owners_of_a_closure_follow_changes() -> None:
+    kb = KnowledgeBase("path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), path(Y, Z). edge(1, 2). edge(2, 3).")
+    assert kb.owners("path") == {"{r1}": 2, "{r2}": 1}
+    kb.insert("edge", [(3, 4)])
+    assert kb.owners("path") == {"{r1}": 3, "{r2}": 3}
+    assert [rule.derived for rule in kb.rules()] == [3, 3]
+    kb.delete("edge", [(2, 3)])
+    assert kb.owners("path") == {"{r1}": 2}
 
 
 def test_a_dense_join_counts_as_the_kernel_does() -> None:

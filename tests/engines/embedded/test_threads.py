@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from corollary.analysis import RuleGraph
-from corollary.engines.embedded import engine, relation, threads
+from corollary.engines.embedded import engine
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.engines.embedded.relation import Relation
+from corollary.engines.embedded.kernels import threads
+from corollary.engines.embedded.relations import relation
+from corollary.engines.embedded.relations.relation import Relation
 from corollary.language import parse_program
 
 PROGRAMS = {
@@ -78,14 +80,14 @@ def test_an_error_in_a_thread_is_not_lost() -> None:
     def fail() -> None:
         raise ValueError("in a thread")
 
-    first, second = (threads.Worker(np.zeros(4, np.uint32), (0,), 1) for _ in range(2))
+    first, second = (threads.Worker(np.zeros(4, np.uint32), (0,), 1, 1) for _ in range(2))
     first.run, second.run = partial(lambda: None), fail  # type: ignore[method-assign]
     with pytest.raises(ValueError, match="in a thread"):
         threads.run_all([first, second])
 
 
 def test_areas_are_pushed_together() -> None:
-    workers = [threads.Worker(np.zeros(4, np.uint32), (0,), 1) for _ in range(3)]
+    workers = [threads.Worker(np.zeros(4, np.uint32), (0,), 1, 1) for _ in range(3)]
     into = Relation(1)
     into.rows = np.arange(20, dtype=np.uint32)[:, None]
     for worker, size in zip(workers, (4, 7, 12), strict=True):

@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.expressions import compute_column
-from corollary.engines.embedded.ordering import Ordering
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.values.expressions import compute_column
+from corollary.engines.embedded.values.ordering import Ordering
+from corollary.engines.embedded.values.universe import Universe
 from corollary.planning import Compute
 from corollary.program import (
     Constant,
@@ -109,10 +109,10 @@ def test_whole_columns_get_the_same_codes_as_single_values(integers: list[int], 
 @given(st.lists(simple, min_size=2, max_size=12))
 def test_kind_and_rank_compare_as_the_language_does(constants: list[Value]) -> None:
     universe = Universe()
-    ordering = Ordering(universe, texts=True)
+    ordering = Ordering(universe)
     for half in (constants[: len(constants) // 2], constants):  # the ordering follows a universe that grows
         codes = [universe.encode(constant) for constant in half]
-        kinds, ranks = ordering.arrays()
+        kinds, ranks = ordering.arrays(texts=True)
         for left, a in zip(half, codes, strict=True):
             for right, b in zip(half, codes, strict=True):
                 comparable = kinds[a] == kinds[b] != 0

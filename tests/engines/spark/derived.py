@@ -11,15 +11,15 @@ from pyspark.sql import SparkSession
 
 from corollary.analysis import checked
 from corollary.engines.spark.context import Context, SparkSettings
-from corollary.engines.spark.relations import Frame, FrameStore, frame_of_ids
+from corollary.engines.spark.relations import Frame, FrameStore
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
-from corollary.engines.spark.strategies.rounds import Rounds
+from corollary.engines.spark.strategies.rounds import RoundsStrategy
 from corollary.engines.spark.terms.task_universe import TaskUniverse
-from corollary.engines.spark.terms.universe import SparkUniverse, settled
-from corollary.engines.spark.workspace import Workspace
+from corollary.engines.spark.terms.universe import settled
 from corollary.language import parse_program
 from corollary.program import Constant, Program
-from corollary.reference import Fact, evaluate
+from tests.engines.spark.frames import frame_of_ids
+from tests.oracle import Fact, evaluate
 
 SETTINGS = SparkSettings(partitions=2)
 
@@ -30,9 +30,8 @@ class Derivation:
     def __init__(self, spark: SparkSession, program: Program | str, settings: SparkSettings = SETTINGS) -> None:
         self.program = parse_program(program) if isinstance(program, str) else program
         self.graph = checked(self.program).graph
-        workspace = Workspace(spark)
-        self.context = Context(spark, workspace, SparkUniverse(spark, workspace, settings.hash_bits), settings)
-        self.store = FrameStore(spark)
+        self.context = Context.open(spark, settings)
+        self.store = FrameStore(self.context.spark)
         settled(self._load)
 
     def __enter__(self) -> Derivation:
@@ -63,7 +62,7 @@ class Derivation:
     def run(self, states: Mapping[str, Frame] | None = None) -> list[NodeOutcome]:
         outcomes = []
         for job in self.jobs():
-            outcomes.append(Rounds().run(job, self.store, self.context, states))
+            outcomes.append(RoundsStrategy().run(job, self.store, self.context, states))
             for predicate, frame in outcomes[-1].facts.items():
                 assert frame.rows == frame.df.count()
                 self.store.add_derived(predicate, frame)

@@ -10,16 +10,16 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from corollary.analysis import analyse
-from corollary.engines.embedded.constants import encode_constants
+from corollary.engines.embedded.values.constants import encode_constants
 from corollary.engines.spark.context import Context, SparkSettings
 from corollary.engines.spark.engine import SparkEngine
-from corollary.engines.spark.relations import COUNT, Frame, FrameStore, frame_of_ids
+from corollary.engines.spark.relations import COUNT, Frame, FrameStore
 from corollary.engines.spark.terms.task_universe import TaskUniverse
-from corollary.engines.spark.terms.universe import SparkUniverse, settled
-from corollary.engines.spark.workspace import Workspace
+from corollary.engines.spark.terms.universe import settled
 from corollary.language import parse_program
 from corollary.program import Constant, Program, Query
-from corollary.reference import Fact
+from tests.engines.spark.frames import frame_of_ids
+from tests.oracle import Fact
 
 Name = TypeVar("Name")
 
@@ -30,9 +30,8 @@ class EngineRun:
     def __init__(self, spark: SparkSession, program: Program | str, **settings: Any) -> None:
         self.program = parse_program(program) if isinstance(program, str) else program
         chosen = SparkSettings(**{"partitions": 2, **settings})
-        workspace = Workspace(spark, chosen.workspace)
-        self.context = Context(spark, workspace, SparkUniverse(spark, workspace, chosen.hash_bits), chosen)
-        self.store = FrameStore(spark)
+        self.context = Context.open(spark, chosen)
+        self.store = FrameStore(self.context.spark)
         settled(self._load)
         self.engine = SparkEngine(analyse(self.program).evaluated, self.context, self.store)
 

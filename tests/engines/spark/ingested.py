@@ -18,8 +18,8 @@ from corollary.engines.spark.terms.ids import HASH_BITS
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import SparkUniverse
 from corollary.engines.spark.workspace import Workspace
+from corollary.io.options import ReadOptions
 from corollary.language import print_value
-from corollary.sources.options import ReadOptions
 
 NEVER = -1
 """No file is small enough for the driver: all of them are read by tasks."""

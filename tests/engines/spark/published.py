@@ -13,16 +13,17 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from corollary import Iri, KnowledgeBase, Literal
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.context import Context
+from corollary.engines.spark.publish.column_types import ColumnKinds, Summary
 from corollary.engines.spark.publish.decoded import Decoded
-from corollary.engines.spark.publish.kinds import ColumnKinds, Summary
-from corollary.engines.spark.relations import Frame, frame_of_ids
+from corollary.engines.spark.relations import Frame
 from corollary.engines.spark.terms.forms import form_table
 from corollary.engines.spark.terms.ids import ids_of_universe, is_hashed
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 from corollary.program import Structure, identity
 from corollary.program.values import RDF
+from tests.engines.spark.frames import frame_of_ids
 
 Row = tuple[Any, ...]
 
@@ -49,7 +50,9 @@ class Published:
         frame = frame_of_ids(spark, ids)
         self.frame = Frame(frame.df.repartition(parts) if len(codes) else frame.df, arity)
         terms = SimpleNamespace(df=_universe(spark, self.kb), held_forms=lambda ids: None)
-        self.context: Context = SimpleNamespace(spark=spark, universe=terms)  # type: ignore[assignment]
+        self.context: Context = SimpleNamespace(  # type: ignore[assignment]
+            spark=spark, caller=spark, universe=terms, for_caller=lambda df: df
+        )
 
 
 def _universe(spark: SparkSession, kb: KnowledgeBase) -> Any:

@@ -31,9 +31,9 @@ from corollary.planning.algebra import (
     Unit,
     algebra_of,
     delta_versions,
+    has_distinct_rows,
     walk,
 )
-from corollary.planning.distinct_rows import has_distinct_rows
 from corollary.program import Atom, Constant
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.spark.tasks.closure_kernels import closure_pieces, component_pieces
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.spark.tasks.closure_job import closure_pieces, component_pieces
 
 PAIRS = st.sets(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=25)
 UNIVERSE = 12

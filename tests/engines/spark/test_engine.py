@@ -15,9 +15,10 @@ from pyspark.sql import SparkSession
 from corollary.diagnostics import ProgramError
 from corollary.engines.spark.strategies.chooser import STRATEGIES
 from corollary.language import parse_program, parse_query
-from corollary.reference import answer, evaluate
+from corollary.reasoning.run import Run
+from tests.engine_suite.many_programs import facts_of, parsed, together
 from tests.engines.spark.engine_runs import EngineRun
-from tests.engines.spark.many_programs import facts_of, parsed, together
+from tests.oracle import answer, evaluate
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -47,7 +48,11 @@ def oracle(text: str) -> dict[str, object]:
     return {predicate: facts for predicate, facts in evaluate(parse_program(text)).items() if facts}
 
 
-@pytest.mark.parametrize("strategy", [None, *STRATEGIES])
+@pytest.mark.parametrize(
+    "strategy",
+    # By rounds these take the longest; `test_rounds.py` runs rules of all kinds by rounds as well.
+    [None, *(pytest.param(one, marks=[pytest.mark.slow] if one == "rounds" else []) for one in STRATEGIES)],
+)
 def test_every_strategy_gives_the_facts_of_the_oracle(spark: SparkSession, strategy: str | None) -> None:
     with EngineRun(spark, together(parsed(PROGRAMS)), strategy=strategy) as run:
         found = run.facts()
@@ -142,7 +147,7 @@ def test_a_failed_check_cancels_the_jobs_and_leaves_nothing(spark: SparkSession)
 
     with EngineRun(spark, "n(0). n(X + 1) :- n(X).") as run:
         with pytest.raises(TooLong):
-            run.engine.materialise(check=check)
+            run.engine.materialise(Run(watch=check))
         assert not run.engine.is_materialised
         assert not run.store.derived
     assert time.monotonic() - started < 60
@@ -169,7 +174,7 @@ def test_an_interrupt_stops_spark_and_leaves_no_file(tmp_path: Path) -> None:
     script = f"""
 import os, signal, sys, threading
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
-from corollary.engines.spark import start_session
+from corollary.engines.spark_session import start_session
 from tests.engines.spark.engine_runs import EngineRun
 with start_session("test", cores=1, heap_megabytes=1024) as spark:
     with EngineRun(spark, "n(0). n(X + 1) :- n(X).", workspace={str(tmp_path)!r}) as run:

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase
 from corollary.language import print_program
 from corollary.program import Constant, Program
-from corollary.reference import Fact, evaluate
+from tests.budgets import gathered
+from tests.engine_suite.many_programs import facts_of, together
 from tests.engines.spark.engine_runs import EngineRun
-from tests.engines.spark.many_programs import facts_of, together
 from tests.generator import EVERYTHING, POSITIVE, programs
+from tests.oracle import Fact, evaluate
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-
-def generated(profile: object, count: int) -> list[Program]:
-    """Programs of hypothesis, to be run together: one at a time would take Spark a minute for a few dozens."""
-    found: list[Program] = []
-
-    @settings(max_examples=count, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
-    @given(programs(profile))  # type: ignore[arg-type]
-    def gather(program: Program) -> None:
-        found.append(program)
-
-    gather()
-    return found
 
 
 def embedded(program: Program) -> dict[str, set[Fact]]:
@@ -47,7 +34,7 @@ def embedded(program: Program) -> dict[str, set[Fact]]:
 def test_generated_programs_give_the_facts_of_the_oracle(
     spark: SparkSession, strategy: str | None, profile: object, count: int
 ) -> None:
-    chosen = generated(profile, count)
+    chosen = gathered(programs(profile), count)
     with EngineRun(spark, together(chosen), strategy=strategy) as run:
         found = run.facts()
     for number, program in enumerate(chosen):

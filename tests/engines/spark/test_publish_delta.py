@@ -13,9 +13,8 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase, ProgramError
-from corollary.engines.spark.publish.delta import write_delta
-from corollary.engines.spark.publish.publisher import write_frame
-from corollary.sources.delta import commit
+from corollary.engines.spark.publish.publisher import write_delta, write_frame
+from corollary.io.delta import commit
 from tests.engines.spark.published import CONSTANTS, TERMS, Published, failing_in_the_middle, same
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -123,7 +122,7 @@ def test_a_commit_that_fails_leaves_the_table_as_it_was(
     def racing(*arguments: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("corollary.engines.spark.publish.delta.commit", racing)
+    monkeypatch.setattr("corollary.engines.spark.publish.publisher.commit", racing)
     with pytest.raises(ProgramError, match=r"E407.*No space left on device"):
         write(ages, path)
     assert sorted(tmp_path.rglob("*")) == before

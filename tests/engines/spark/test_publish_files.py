@@ -15,14 +15,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary import Iri, KnowledgeBase, Literal, ProgramError
-from corollary.engines.spark.publish import places
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.files import FileOutput, write_files, write_remotely
-from corollary.engines.spark.publish.places import put
 from corollary.engines.spark.publish.publisher import write_frame
-from corollary.engines.spark.publish.remote_places import local_path, remote_address
+from corollary.io import atomic
+from corollary.io.atomic import put
+from corollary.io.formats import CSV, PARQUET, Format
+from corollary.io.places import local_path, remote_address
 from corollary.program.values import RDF
-from corollary.sources.formats import Format
 from tests.engines.spark.published import CONSTANTS, TERMS, Published, failing_in_the_middle, same
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -201,7 +201,7 @@ def test_what_a_format_cannot_hold_is_the_same_error(
     assert names_in(tmp_path) == [path.name]
 
 
-@pytest.mark.parametrize("form", [Format.CSV, Format.PARQUET])
+@pytest.mark.parametrize("form", [CSV, PARQUET])
 @pytest.mark.parametrize("limit", [1_000_000, 0], ids=["file", "directory"])
 def test_a_task_that_fails_in_the_middle_leaves_the_old_output(
     plain: Published, tmp_path: Path, form: Format, limit: int
@@ -233,7 +233,7 @@ def test_a_place_that_cannot_be_written(plain: Published, tmp_path: Path) -> Non
 @pytest.mark.parametrize("exchanges", [True, False])
 def test_directories_take_each_others_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool) -> None:
     if not exchanges:
-        monkeypatch.setattr(places, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
     for name in ("new", "old"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "part-0").write_text(name)
@@ -242,7 +242,7 @@ def test_directories_take_each_others_place(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_old_directory_comes_back_where_the_new_one_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
     rename = os.rename
 
     def failing(source: Path, target: Path) -> None:
@@ -265,7 +265,7 @@ def test_headers_name_the_fields_of_json(plain: Published, tmp_path: Path) -> No
     assert {"a1": "ann", "a2": 1, "a3": True} in [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize("form", [Format.CSV, Format.PARQUET])
+@pytest.mark.parametrize("form", [CSV, PARQUET])
 def test_file_systems_of_spark_get_directories_that_appear_whole(
     plain: Published, tmp_path: Path, form: Format
 ) -> None:

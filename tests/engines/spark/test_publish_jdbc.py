@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from corollary import Iri, ProgramError
 from corollary.engines.spark.publish.decoded import Decoded, argument_names
-from corollary.engines.spark.publish.jdbc import JdbcTable, write_jdbc
+from corollary.engines.spark.publish.publisher import write_jdbc
+from corollary.io.databases.jdbc import JdbcTable
 from tests.engines.spark.published import Published, failing_in_the_middle
 from tests.services.postgres import Postgres, running_postgres
 

@@ -15,7 +15,7 @@ from corollary.engines.spark.publish.direct import write_directly
 from corollary.engines.spark.publish.files import FileOutput, write_files
 from corollary.engines.spark.publish.small import is_small
 from corollary.engines.spark.result import SparkResult
-from corollary.sources.formats import Format
+from corollary.io.formats import PARQUET
 from tests.engines.spark.published import CONSTANTS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -68,9 +68,7 @@ def test_tasks_copy_files_of_integers(kb: KnowledgeBase, tmp_path: Path) -> None
     kb.insert("edge", NUMBERS)
     rows = decoded(kb)
     assert write_directly(rows, tmp_path / "direct")
-    assert write_files(rows, FileOutput(tmp_path / "out.parquet", Format.PARQUET, single_file_rows=0)) == len(
-        kb.facts("path")
-    )
+    assert write_files(rows, FileOutput(tmp_path / "out.parquet", PARQUET, single_file_rows=0)) == len(kb.facts("path"))
     expected = sorted(kb.facts("path"))
     assert (7, 8) in expected
     assert (1, 2**60) in expected
@@ -83,5 +81,5 @@ def test_texts_go_the_long_way_and_leave_nothing_behind(kb: KnowledgeBase, tmp_p
     rows = decoded(kb)
     assert not write_directly(rows, tmp_path / "direct")
     assert list(tmp_path.iterdir()) == []
-    write_files(rows, FileOutput(tmp_path / "out.parquet", Format.PARQUET, single_file_rows=0))
+    write_files(rows, FileOutput(tmp_path / "out.parquet", PARQUET, single_file_rows=0))
     assert len(parquet.read_table(tmp_path / "out.parquet")) == len(kb.facts("path"))

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from corollary import Iri, KnowledgeBase
 from corollary.engines.spark.publish import chunks
-from corollary.engines.spark.publish.publisher import create_view, decoded_frame
+from corollary.engines.spark.publish.publisher import decoded_frame
+from corollary.engines.spark.publish.views import SparkViews
 from corollary.engines.spark.result import SparkResult
 from tests.engines.spark.published import CONSTANTS, TERMS, Published, same
 
@@ -79,16 +80,24 @@ def test_no_answers(spark: SparkSession) -> None:
 
 
 def test_views_for_spark_sql(spark: SparkSession) -> None:
+    views = SparkViews()
     published = Published(spark, [("ann", 40), ("bo", 7)])
-    name = create_view(published.context, published.frame, "age")
-    assert name == "age"
-    assert spark.sql(f"SELECT a1 FROM {name} WHERE a2 > 18").collect()[0].a1 == "ann"
-    iri = "http://e.org/`x`; DROP VIEW age"
-    name = create_view(published.context, published.frame, iri)
+    ages = decoded_frame(published.context, published.frame)
+    assert views.create(ages, "age", "ages") == "ages"
+    assert spark.sql("SELECT a1 FROM ages WHERE a2 > 18").collect()[0].a1 == "ann"
+    name = views.create(ages, "age", "http://e.org/`x`; DROP VIEW ages")
     assert spark.sql(f"SELECT sum(a2) AS total FROM {name}").collect()[0].total == 47
-    assert spark.table("age").count() == 2
+    own, other = (
+        views.create(ages, "http://e.org/`x`; DROP VIEW ages"),
+        views.create(ages, "http://e.org/x/DROP VIEW ages"),
+    )
+    assert own != other
+    assert (spark.table("ages").count(), spark.table(own).count(), spark.table(other).count()) == (2, 2, 2)
     unit = Published(spark, [()], arity=0)
-    assert spark.sql(f"SELECT count(*) AS n FROM {create_view(unit.context, unit.frame, 'holds')}").collect()[0].n == 1
+    holds = views.create(decoded_frame(unit.context, unit.frame), "holds")
+    assert spark.sql(f"SELECT count(*) AS n FROM {holds}").collect()[0].n == 1
+    views.close()
+    assert [view.name for view in spark.catalog.listTables() if view.isTemporary] == []
 
 
 def test_points_in_time_do_not_depend_on_the_zone_of_the_session(spark: SparkSession, tmp_path: Path) -> None:

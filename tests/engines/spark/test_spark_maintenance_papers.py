@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.embedded.maintenance.transaction import StepReport
+from corollary import KnowledgeBase
 from corollary.engines.spark.context import SparkSettings
 from corollary.language import parse_program
 from corollary.program import Clause
-from tests.engines.spark.followed_scripts import follow
+from corollary.reasoning.maintain.report import StepReport
+from corollary.transactions import TransactionResult
+from tests.engine_suite.scripts import State, follow
+from tests.engines.spark.derivation_counts import recount
 from tests.generator import Change, Scenario
 from tests.papers.test_maintenance import FACTS, RUNNING, four_chains
 from tests.papers.texts import RULE_8, RULE_SET_2
@@ -52,7 +55,14 @@ def test_the_examples_give_what_the_oracle_does_and_go_on_from_what_they_had(
     spark: SparkSession, strategy: str
 ) -> None:
     limits = SparkSettings(partitions=2, task_change_facts=0, recompute_facts=0)
-    first, second = follow(spark, SCRIPTS, recounts=True, strategy=strategy, spark_settings=limits)
+    results: list[TransactionResult] = []
+
+    def check(kb: KnowledgeBase, result: TransactionResult, state: State) -> None:
+        recount(kb, result, state)
+        results.append(result)
+
+    follow(SCRIPTS, check=check, engine=spark, strategy=strategy, spark_settings=limits).close()
+    first, second = results
     if strategy == "recompute":
         return
     before, after = ({step.owner: step for step in result.report.steps} for result in (first, second))

@@ -14,11 +14,11 @@ from corollary.engines.spark.maintenance.row_sets import contained
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.maintenance.steps import SparkStep, steps_of_node
 from corollary.engines.spark.maintenance.support_sums import visible_changes
-from corollary.engines.spark.maintenance.waves import next_wave, small_group
 from corollary.language import parse_program
 from corollary.planning import normalise
 from corollary.planning.algebra import algebra_of
 from corollary.program import Constant
+from corollary.reasoning.maintain.waves import next_wave, small_group
 
 
 def ids(*rows: tuple[int, ...]) -> np.ndarray:
@@ -106,10 +106,9 @@ def test_small_steps_run_together_one_through_another() -> None:
     steps = steps_of("r1: a(X) :- p(X, Y), q(Y). r2: b(X) :- a(X). r3: c(X) :- b(X), big(X). r4: d(X) :- c(X).")
     group, rest = small_group(steps, [], lambda step: step.owner == "{r1}", lambda step: step.owner != "{r3}")
     assert (owners(group), owners(rest)) == (["{r1}", "{r2}"], ["{r3}", "{r4}"])
-    assert small_group(steps[1:], [], lambda step: step.owner == "{r2}", lambda step: step.owner == "{r2}") == (
-        [],
-        steps[1:],
-    )  # the driver copies
+    group, rest = small_group(steps[1:], [], lambda step: step.owner == "{r2}", lambda step: step.owner == "{r2}")
+    assert (owners(group), owners(rest)) == (["{r2}"], ["{r3}", "{r4}"])
+    assert [step.only_copies for step in steps] == [False, True, False, True]  # where all do, the driver needs no job
 
 
 def test_who_has_to_ask_a_recursive_step_does_not_run_in_a_group() -> None:

@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 from corollary import Change, KnowledgeBase, Limits
 from corollary.diagnostics import ProgramError
-from corollary.engines.embedded.maintenance.step_rules import StepRules
-from corollary.engines.embedded.maintenance.transaction import StepReport
 from corollary.engines.spark.context import SparkSettings
+from corollary.reasoning.maintain.report import StepReport
+from corollary.reasoning.maintain.step_rules import StepRules
 from corollary.transactions import TransactionResult
-from tests.engines.spark.followed_scripts import counted
+from tests.engines.spark.derivation_counts import counted
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -75,26 +75,6 @@ def test_counters_are_filled_by_the_first_deletion_and_tell_what_is_derived_agai
     assert (result.reason, result.overdeleted, result.deleted) == ("", 4, 3)
     assert counters(kb, "{r2}", "reach") == {5: 1}
     assert sorted(kb.facts("reach")) == [(1,), (5,)]
-
-
-@pytest.mark.parametrize("strategy", ["auto", "dred-counting"])
-def test_merged_hyper_nodes_keep_what_they_had(make: Make, strategy: str) -> None:
-    kb = make(REACH + "back(5, 4). back(6, 5).", strategy=strategy)
-    result = kb.apply(Change(add_rules=("r3: start(Y) :- reach(X), back(Y, X).",), insert={"edge": [(6, 7)]}))
-    (merged,) = result.report.steps
-    assert merged.owner == "{r1, r2, r3}"
-    assert merged.strategy == ("dred" if strategy == "auto" else strategy)
-    assert merged.reason == "went on from what it had (+r3)"
-    assert (merged.overdeleted, merged.deleted, merged.inserted) == (0, 0, 5)
-    assert sorted(kb.facts("reach")) == [(n,) for n in range(1, 8)]
-    assert kb.owners("reach") == {"{r1, r2, r3}": 7}
-    assert kb.owners("start") == {"explicit": 1, "{r1, r2, r3}": 2}
-    result = kb.apply(Change(delete={"edge": [(3, 4)]}, add_rules=("r4: reach(Y) :- reach(X), jump(X, Y).",)))
-    assert steps(result)["{r1, r2, r3, r4}"].reason.startswith("went on from what it had (+r4)")
-    assert sorted(kb.facts("reach")) == [(1,), (2,), (3,)]
-    result = kb.apply(Change(remove_rules=("r4",), insert={"edge": [(3, 5)]}))
-    assert steps(result)["{r1, r2, r3}"].reason.startswith("went on from what it had (-r4)")
-    assert sorted(kb.facts("reach")) == [(1,), (2,), (3,), (5,), (6,), (7,)]
 
 
 def test_what_was_handed_over_is_in_the_store(spark: SparkSession, tmp_path: Path) -> None:

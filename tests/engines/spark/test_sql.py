@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary.engines.spark.algebra.sql import SqlViews
-from corollary.engines.spark.algebra.sql_text import Names, NoSql, constant, identifier
+from corollary.engines.spark.algebra.sql_text import NoSql, SqlNames, constant, identifier
 from corollary.language import parse_program
 from corollary.planning import normalise
 from corollary.program import Iri, Program, Structure, Value
-from corollary.reference import Fact
 from tests.engines.spark.derived import derived
+from tests.oracle import Fact
 
 NASTY = [
     "'); DROP TABLE x; --",
@@ -137,7 +137,7 @@ def test_no_text_of_a_program_leaves_its_quotes() -> None:
 
 
 def test_names_differ_in_more_than_case() -> None:
-    names = Names()
+    names = SqlNames()
     assert [names("p"), names("P"), names("p"), names("${x}"), names("")] == ["p", "P_2", "p_3", "$ {x}", "_"]
 
 

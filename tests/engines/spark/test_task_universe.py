@@ -7,9 +7,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.constants import encode_constants
-from corollary.engines.embedded.ordering import Ordering
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.constants import encode_constants
+from corollary.engines.embedded.values.ordering import Ordering
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.terms.common_texts import strings_in_programs
 from corollary.engines.spark.terms.forms import value_of_form
 from corollary.engines.spark.terms.ids import CollisionTable, ids_of, is_hashed
@@ -102,14 +102,14 @@ def test_ids_may_come_in_rows() -> None:
 def test_opaque_constants_have_an_identity_and_no_order_until_they_are_revealed() -> None:
     ids, terms = made(["b", "a"])
     task = TaskUniverse()
-    ordering = Ordering(task.universe, texts=True)
+    ordering = Ordering(task.universe)
     codes = task.codes(ids)
-    assert ordering.arrays()[0][codes].tolist() == [0, 0]
+    assert ordering.arrays(texts=True)[0][codes].tolist() == [0, 0]
     first, second = task.universe.values(codes.tolist())
     assert first != second
     assert [task.universe.encode(value) for value in (first, second)] == codes.tolist()
     task.learn(terms)
-    ranks = ordering.arrays()[1][codes]
+    ranks = ordering.arrays(texts=True)[1][codes]
     assert ranks[1] < ranks[0]
 
 

@@ -8,13 +8,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.embedded.constants import encode_constants
+from corollary.engines.embedded.values.constants import encode_constants
 from corollary.engines.spark.terms import universe as universe_module
 from corollary.engines.spark.terms.forms import value_of_form
-from corollary.engines.spark.terms.held_terms import each_once
 from corollary.engines.spark.terms.ids import CollisionTable, ids_of
 from corollary.engines.spark.terms.task_universe import TaskUniverse
-from corollary.engines.spark.terms.universe import Collisions, SparkUniverse, settled
+from corollary.engines.spark.terms.universe import Collisions, SparkUniverse, each_once, settled
 from corollary.engines.spark.workspace import Workspace
 from corollary.program import Structure, Value, canonical, identity
 from corollary.program.forms import LIST

@@ -2,8 +2,8 @@
 
 import pytest
 
-from corollary.engines.spark.tasks.plain_rules import constants_of, without_spans
-from corollary.engines.spark.tasks.valued_columns import valued_columns
+from corollary.engines.spark.tasks.task_inputs import valued_columns
+from corollary.engines.spark.tasks.task_job import constants_of, without_spans
 from corollary.language import parse_program
 from corollary.planning import NormalRule, normalise
 from corollary.program import Constant

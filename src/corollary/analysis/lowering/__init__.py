@@ -1,5 +1,6 @@
 """Rules as engines run them: what the language has beyond plain rules becomes plain rules about auxiliary predicates."""
 
+from corollary.analysis.lowering.closures import with_external_facts
 from corollary.analysis.lowering.doubling import is_possible, possible, tells_possible
 from corollary.analysis.lowering.equality import SAME
 from corollary.analysis.lowering.lower import lower, lower_query
@@ -9,6 +10,7 @@ from corollary.analysis.lowering.universe import (
     UNIVERSE,
     body_with_universe,
     chosen_from,
+    closed_predicate,
     stated_predicates,
     with_universe,
 )
@@ -18,6 +20,7 @@ __all__ = [
     "UNIVERSE",
     "body_with_universe",
     "chosen_from",
+    "closed_predicate",
     "is_case_of",
     "is_possible",
     "lower",
@@ -27,6 +30,7 @@ __all__ = [
     "rule_of_case",
     "stated_predicates",
     "tells_possible",
+    "with_external_facts",
     "with_precision",
     "with_universe",
 ]

@@ -9,7 +9,7 @@ from corollary.program import Aggregation, Atom, BodyElement, Negation, Variable
 
 
 def with_atoms(element: BodyElement, by: Callable[[Atom, bool], Atom]) -> BodyElement:
-    """The element with its atom replaced; `by` is told whether the atom is negated. Aggregations stay as they are."""
+    """The element with its atom replaced; `by` gets whether the atom is negated. Aggregations stay as they are."""
     match element:
         case Atom():
             return by(element, False)

@@ -70,7 +70,7 @@ def _undecided_heads(graph: RuleGraph) -> list[str]:
     doubtful = _doubtful(graph)
     heads = {rule.head.predicate for rule in graph.rules.values() if rule.name in doubtful}
     changed = True
-    while changed:  # a predicate is doubled as a whole, so whoever reads it is, too, whatever its constants say
+    while changed:  # a predicate is doubled as a whole, so its readers are, too, whatever its constants say
         changed = False
         for rule in graph.rules.values():
             if rule.head.predicate not in heads and any(atom.predicate in heads for atom, _ in atoms_of(rule.body)):
@@ -103,7 +103,7 @@ def _for_possible(element: BodyElement, undecided: Collection[str]) -> BodyEleme
 
 
 def _bridge(predicate: str, arity: int) -> Rule:
-    """What is true is possible: explicit facts, and those of rules that nothing undefined reaches."""
+    """Return the rule that true facts are possible: explicit facts, and those of rules that nothing undefined reaches."""
     arguments = variables(arity)
     name = predicate.removeprefix("\0")
     return Rule(f"{name} is possible", Atom(possible(predicate), arguments), (Atom(predicate, arguments),))

@@ -13,6 +13,7 @@ from corollary.analysis.lowering.bodies import inside_aggregations
 from corollary.analysis.rule_graph import RuleGraph
 from corollary.analysis.safety import limited_variables
 from corollary.program import (
+    Aggregation,
     Atom,
     BodyElement,
     Negation,
@@ -31,6 +32,8 @@ _MADE = re.compile(r" negates \d+$")
 
 def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]:
     """The rule and those of its auxiliary predicates; with `every`, for plain atoms with unknown arguments, too."""
+    if not any(isinstance(element, (Negation, Aggregation)) for element in rule.body):
+        return (rule,)
     made: list[Rule] = []
 
     def rewritten(body: tuple[BodyElement, ...]) -> tuple[BodyElement, ...]:
@@ -46,7 +49,7 @@ def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]
         computed: dict[Variable, Term] = {}
 
         def named(term: Term) -> Term:
-            """What is computed of known values is an argument of the auxiliary predicate."""
+            """Return a variable for a term that is computed of known values, an argument of the auxiliary predicate."""
             variable = Variable(f" n{len(computed)}")
             computed[variable] = term
             return variable

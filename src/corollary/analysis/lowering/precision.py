@@ -32,12 +32,12 @@ from corollary.program import (
     Wildcard,
     element_variables,
     evaluate_term,
-    find_function,
+    find_builtin,
     subterms,
     variables_of,
 )
 from corollary.program.arithmetic import COMPARISON_OPERATORS, number_of
-from corollary.program.builtins.names import PRED, ROUND_TO_BITS
+from corollary.program.builtins.declaration import PRED, ROUND_TO_BITS
 from corollary.program.patterns import computed_parts, is_pattern, pairs, pattern_variables
 from corollary.program.solving import solutions_of
 from corollary.settings import ALL_BITS
@@ -114,7 +114,7 @@ class _Rounding:
 
 
 def _is_comparison(name: str) -> bool:
-    function = find_function(name)
+    function = find_builtin(name)
     return function is not None and (function.operator in COMPARISON_OPERATORS or function.name.startswith(_NUMERIC))
 
 

@@ -1,24 +1,25 @@
 """Local stratification (paper 001, section 2.3.3): negation through recursion that constants cut.
 
 `p(2, X) :- q(X), not p(3, X)` never sees what it derives. Where other rules hand such arguments on, as `r(Y, X) :- p(Y, X)` does,
-each of them is split into one rule for each constant that matters and one for all others. By the constants, the graph of rules
-then tells apart what predicates alone mix up.
+each of them is split into one rule for each constant that matters and one for all others, and by the comparisons with constants
+that matter. By these, the graph of rules then tells apart what predicates alone mix up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from math import prod
 
 from corollary.analysis.rule_graph import HyperNode, RuleGraph
 from corollary.analysis.safety import limited_variables
-from corollary.analysis.unification import Restricted, links_of, refined, restrictions
+from corollary.analysis.unification import ConstantBound, Restricted, excludes, links_of, refined, restrictions
 from corollary.language import print_element
-from corollary.program import Atom, Comparison, Constant, Rule, Term, Variable, atoms_of, equal
+from corollary.program import Atom, Comparison, Constant, Negation, Rule, Term, Variable, atoms_of, equal
 
 _MOST_CASES = 100  # of one rule
+_MOST_BOUNDS = 6  # of one variable
 _Place = tuple[str, object]
 
 
@@ -42,25 +43,40 @@ def rule_of_case(name: str) -> str:
 
 
 def _cases(graph: RuleGraph, node: HyperNode, name: str) -> Iterator[Rule]:
-    """One rule for each combination of constants of the variables that matter, and of "none of them"."""
+    """One rule for each combination of constants of the variables that matter, and of what is none of them."""
     rule = graph.rules[name]
     choices = _choices(graph, node, rule)
-    if not choices or prod(len(constants) + 1 for constants in choices.values()) > _MOST_CASES:
+    if any(len(choice.bounds) > _MOST_BOUNDS for choice in choices.values()):
         yield rule
         return
-    options = [_options(Variable(variable), constants) for variable, constants in choices.items()]
+    options = [choice.options(Variable(variable)) for variable, choice in choices.items()]
+    if not options or prod(map(len, options)) > _MOST_CASES:
+        yield rule
+        return
     for chosen in product(*options):
         guards = [guard for option in chosen for guard in option]
         case = ", ".join(map(print_element, guards))
         yield replace(rule, name=f"{name} where {case}", body=(*rule.body, *guards))
 
 
-def _options(variable: Variable, constants: list[Constant]) -> list[list[Comparison]]:
-    equalities = [[Comparison("=", variable, constant)] for constant in constants]
-    return [*equalities, [Comparison("!=", variable, constant) for constant in constants]]
+@dataclass(frozen=True)
+class _Choice:
+    """The constants that a variable may meet elsewhere, and the comparisons by order that are made there."""
+
+    constants: list[Constant]
+    bounds: list[ConstantBound]
+
+    def options(self, variable: Variable) -> list[list[Comparison | Negation]]:
+        """Guards of which exactly one is true of every value."""
+        found: list[list[Comparison | Negation]] = [[Comparison("=", variable, one)] for one in self.constants]
+        others = [Comparison("!=", variable, constant) for constant in self.constants]
+        for chosen in product(*((bound, replace(bound, negated=True)) for bound in self.bounds)):
+            if not any(one.contradicts(other) for one, other in combinations(chosen, 2)):
+                found.append([*others, *(bound.as_element(variable) for bound in chosen)])
+        return found
 
 
-def _choices(graph: RuleGraph, node: HyperNode, rule: Rule) -> dict[str, list[Constant]]:
+def _choices(graph: RuleGraph, node: HyperNode, rule: Rule) -> dict[str, _Choice]:
     """The variables of a rule that carry arguments of the recursion, with the constants that these meet elsewhere."""
     classes = _classes(graph, node)
     known, limited = restrictions(rule.body), limited_variables(rule.body)
@@ -70,13 +86,12 @@ def _choices(graph: RuleGraph, node: HyperNode, rule: Rule) -> dict[str, list[Co
     decided: set[str] = set()
     for variable in sorted(variables, key=lambda one: one not in by_atoms):
         about = known.get(variable, Restricted(variable))
-        constants = [
-            constant
-            for constant in classes.constants((rule.name, variable))
-            if not any(equal(constant.value, other.value) for other in about.others)
-        ]
-        if constants and variable in limited and variable not in decided and about.value is None:
-            found[variable] = constants
+        met = classes.constants((rule.name, variable))
+        constants = [constant for constant in met if not excludes(about, constant)]
+        own = {replace(bound, negated=False) for bound in about.bounds}
+        bounds = [bound for bound in classes.bounds((rule.name, variable)) if bound not in own]
+        if (constants or bounds) and variable in limited and variable not in decided and about.value is None:
+            found[variable] = _Choice(constants, bounds)
             decided |= _equal_to(variable, rule)
     return found
 
@@ -89,9 +104,9 @@ def _equal_to(variable: str, rule: Rule) -> set[str]:
     return found
 
 
-def _classes(graph: RuleGraph, node: HyperNode) -> _Classes:
+def _classes(graph: RuleGraph, node: HyperNode) -> _PlaceClasses:
     """Arguments of predicates, and the variables of rules that carry them from one to the other."""
-    classes = _Classes()
+    classes = _PlaceClasses()
     for name in node.rules:
         rule = graph.rules[name]
         known = restrictions(rule.body)
@@ -104,6 +119,8 @@ def _classes(graph: RuleGraph, node: HyperNode) -> _Classes:
                     classes.join(place, (name, term.name))
                 for constant in _constants(term):
                     classes.add(place, constant)
+                for bound in term.bounds if isinstance(term, Restricted) else ():
+                    classes.add(place, replace(bound, negated=False))
     return classes
 
 
@@ -123,26 +140,34 @@ def _constants(term: Term) -> Iterator[Constant]:
         yield from [term.value] if term.value is not None else term.others
 
 
-class _Classes:
+class _PlaceClasses:
     """Places that may hold the same values, by union-find, with the constants that stand at one of them."""
 
     def __init__(self) -> None:
         self._parents: dict[_Place, _Place] = {}
-        self._found: list[tuple[_Place, Constant]] = []
+        self._found: list[tuple[_Place, Constant | ConstantBound]] = []
 
     def join(self, one: _Place, other: _Place) -> None:
         self._parents[self._root(one)] = self._root(other)
 
-    def add(self, place: _Place, constant: Constant) -> None:
-        self._found.append((place, constant))
+    def add(self, place: _Place, met: Constant | ConstantBound) -> None:
+        self._found.append((place, met))
 
     def constants(self, place: _Place) -> list[Constant]:
         """Those of a place, one of each value."""
         distinct: list[Constant] = []
-        for one, constant in self._found:
-            if self._root(one) == self._root(place) and not any(equal(constant.value, o.value) for o in distinct):
-                distinct.append(constant)
+        for met in self._at(place):
+            if isinstance(met, Constant) and not any(equal(met.value, other.value) for other in distinct):
+                distinct.append(met)
         return distinct
+
+    def bounds(self, place: _Place) -> list[ConstantBound]:
+        """The comparisons by order of a place, each once."""
+        return list(dict.fromkeys(met for met in self._at(place) if isinstance(met, ConstantBound)))
+
+    def _at(self, place: _Place) -> Iterator[Constant | ConstantBound]:
+        root = self._root(place)
+        return (met for one, met in self._found if self._root(one) == root)
 
     def _root(self, place: _Place) -> _Place:
         while (parent := self._parents.get(place, place)) != place:

@@ -1,9 +1,9 @@
 """Unsafe rules: a variable that nothing limits ranges over the universe, all constants of the program and of its facts.
 
 The universe is an auxiliary predicate that every argument of every predicate feeds, and every constant in a rule. Of a derived
-predicate, those facts are enough that are stated or that come from rules which make new constants: what the others say is about
+predicate, the explicit facts are enough, and those of rules that make new constants: all others are about
 constants that are in the universe anyway. That is made use of only where feeding it all would turn a negation into one through
-recursion. The stated facts of a predicate are an auxiliary predicate of their own then, which engines fill.
+recursion. The explicit facts of a predicate are an auxiliary predicate of their own then, which engines fill.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from corollary.program import (
     Variable,
     Wildcard,
     all_terms_of,
-    atoms_of,
     element_variables,
     subterms,
     variables_of,
@@ -35,6 +34,7 @@ from corollary.program import (
 
 UNIVERSE = "\0universe"
 _STATED = "\0stated\0"
+_EXTERNAL = "\0external\0"
 
 
 def limited_by_universe(
@@ -52,29 +52,41 @@ def limited_by_universe(
     graph = RuleGraph.of(feeding, local=meaning.is_local)
     if not any(graph.is_undecided(node) for node in graph.hyper_nodes):
         return feeding
-    behind = _behind_negation(limited, local=meaning.is_local) & arities.keys()
+    negated = _below_negation(limited, local=meaning.is_local) & arities.keys()
     making = [
-        rule for rule in limited if rule.head.predicate in behind and rule.name in written and _makes_constants(rule)
+        rule for rule in limited if rule.head.predicate in negated and rule.name in written and _makes_constants(rule)
     ]
     whole = {rule.head.predicate for rule in making if rule.has_head_aggregate}  # its groups need all arguments
     by_rules = (one for rule in making if rule.head.predicate not in whole for one in _feeding_by(rule))
-    return _with_constants(rules, limited, (*_feeding(arities, behind - whole), *by_rules))
+    return _with_constants(rules, limited, (*_feeding(arities, negated - whole), *by_rules))
 
 
 def stated_predicates(graph: RuleGraph) -> dict[str, Atom]:
-    """The predicates of stated facts that rules read, each with an atom for the facts that they are chosen from."""
-    feeding = (rule.body for rule in graph.rules.values() if rule.head.predicate == UNIVERSE)
+    """The predicates of explicit facts that rules read, each with an atom for the facts that they are chosen from."""
+    only = (rule.body[0] for rule in graph.rules.values() if len(rule.body) == 1)
     return {
         atom.predicate: replace(atom, predicate=chosen)
-        for body in feeding
-        for atom, _ in atoms_of(body)
-        if (chosen := chosen_from(atom.predicate)) is not None
+        for atom in only
+        if type(atom) is Atom and (chosen := chosen_from(atom.predicate)) is not None
     }
 
 
+def external_predicate(predicate: str) -> str:
+    """The auxiliary predicate that has the explicit facts of a predicate, and what rules derive for it beside them."""
+    return _EXTERNAL + predicate
+
+
+def closed_predicate(external: str) -> str | None:
+    """The predicate that is closed over the facts of an auxiliary one; None for any other predicate."""
+    return external.removeprefix(_EXTERNAL) if external.startswith(_EXTERNAL) else None
+
+
 def chosen_from(predicate: str) -> str | None:
-    """The predicate whose stated facts an auxiliary predicate has; None for any other one."""
-    return predicate.removeprefix(_STATED) if predicate.startswith(_STATED) else None
+    """The predicate whose explicit facts an auxiliary predicate has; None for any other one."""
+    for prefix in (_STATED, _EXTERNAL):
+        if predicate.startswith(prefix):
+            return predicate.removeprefix(prefix)
+    return None
 
 
 def body_with_universe(rule: Rule) -> tuple[BodyElement, ...]:
@@ -89,14 +101,16 @@ def with_universe(query: Query) -> Query:
 
 def _with_constants(rules: Iterable[Rule], limited: tuple[Rule, ...], feeding: Iterable[Rule]) -> tuple[Rule, ...]:
     found = dict.fromkeys(constant for rule in rules for constant in _constants(rule))
-    stated = [Rule(f"universe {number}", Atom(UNIVERSE, (constant,)), ()) for number, constant in enumerate(found, 1)]
-    return (*limited, *feeding, *stated)
+    constants = [
+        Rule(f"universe {number}", Atom(UNIVERSE, (constant,)), ()) for number, constant in enumerate(found, 1)
+    ]
+    return (*limited, *feeding, *constants)
 
 
-def _feeding(arities: Mapping[str, int], only_stated: Set[str] = frozenset()) -> Iterator[Rule]:
+def _feeding(arities: Mapping[str, int], only_explicit: Set[str] = frozenset()) -> Iterator[Rule]:
     for predicate, arity in arities.items():
         known = variables(arity)
-        facts = Atom(_STATED + predicate if predicate in only_stated else predicate, known)
+        facts = Atom(_STATED + predicate if predicate in only_explicit else predicate, known)
         for position in range(arity):
             yield Rule(f"{predicate} universe {position + 1}", Atom(UNIVERSE, (known[position],)), (facts,))
 
@@ -106,7 +120,7 @@ def _feeding_by(rule: Rule) -> Iterator[Rule]:
         yield Rule(f"{rule.name} makes universe {position}", Atom(UNIVERSE, (argument,)), rule.body)
 
 
-def _behind_negation(limited: Iterable[Rule], *, local: bool) -> set[str]:
+def _below_negation(limited: Iterable[Rule], *, local: bool) -> set[str]:
     """The predicates that depend on the universe through a negation or an aggregate: they must not feed it."""
     graph = RuleGraph.of((*limited, Rule(UNIVERSE, Atom(UNIVERSE, variables(1)), ())), local=local)
     reached, edges = graph.rule_edges.reached_from([UNIVERSE]), graph.rule_edges.edges_out_of

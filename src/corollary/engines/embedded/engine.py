@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
-from corollary.engines.embedded.evaluation import Evaluation, Report, Store
-from corollary.engines.embedded.exactness import has_exact_constants
-from corollary.engines.embedded.interrupts import noticing_interrupts
-from corollary.engines.embedded.maintenance.anew import changed_explicit, compare
+from corollary.engines.base import EXPLICIT
+from corollary.engines.embedded import compile_time  # noqa: F401  (it listens)
+from corollary.engines.embedded.evaluation import Evaluation, FactCount, Plans, RelationStore, Report
+from corollary.engines.embedded.kernels.runner import Work
+from corollary.engines.embedded.kernels.threads import CORES
+from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts, FactChange
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
-from corollary.engines.embedded.maintenance.first import evaluate_auxiliary, evaluate_node
-from corollary.engines.embedded.maintenance.journal import SupportChange, supports_of, supports_of_closure
-from corollary.engines.embedded.maintenance.maintainer import Maintainer
-from corollary.engines.embedded.maintenance.outcome import FactChange, Outcome
-from corollary.engines.embedded.maintenance.queries import answer, can_answer
-from corollary.engines.embedded.maintenance.rule_changes import orders_texts
-from corollary.engines.embedded.maintenance.stated import add_stated
-from corollary.engines.embedded.maintenance.strategies import Strategy, strategy_of
-from corollary.engines.embedded.maintenance.transaction import EXPLICIT, facts_of
-from corollary.engines.embedded.relation import Codes, Counts, Relation
+from corollary.engines.embedded.maintenance.first import add_explicit_predicates, evaluate_auxiliary, evaluate_node
+from corollary.engines.embedded.maintenance.from_scratch import (
+    changed_explicit,
+    compare,
+    explicit_after,
+    tell,
+)
+from corollary.engines.embedded.maintenance.journal import (
+    SupportChange,
+    SupportOfOwner,
+    changes_between,
+    supports_of,
+    supports_of_closure,
+)
+from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.engines.embedded.report import NodeReport, RunReport
-from corollary.engines.embedded.runner import Work
-from corollary.engines.embedded.threads import CORES
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.planning import normalise, normalise_query
-from corollary.planning.optimisers import optimised_rules
-from corollary.planning.steps import RuleStep, Step, is_auxiliary
-from corollary.program import Comparison, Query
+from corollary.planning.optimisers import SUBSUMED, make_only_exact, optimised_rules
+from corollary.planning.steps import Step, is_auxiliary
+from corollary.program import Comparison, Query, Rule
+from corollary.reasoning.maintain.chooser import Strategy, by_instances, is_large
+from corollary.reasoning.maintain.from_scratch import change_from_scratch
+from corollary.reasoning.maintain.report import Outcome, StepReport
+from corollary.reasoning.maintain.transaction import Maintainer
+from corollary.reasoning.run import Run
+
+_MANY_PAIRS = 100_000  # of a closure
+
+
+@dataclass(frozen=True)
+class _Derived:
+    """Everything that deriving replaces; `facts` are the visible ones where changes are maintained."""
+
+    explicit: RelationStore
+    graph: RuleGraph
+    visible: RelationStore
+    report: RunReport
+    closed: dict[str, ClosedPredicate] | None
+    maintainer: Maintainer[EmbeddedChangingFacts] | None
+    facts: dict[str, Codes]
 
 
 class EmbeddedEngine:
-    """Holds explicit facts; `materialise` makes the visible ones anew from them and the rules.
+    """Holds explicit facts; `materialise` derives the visible ones from scratch.
 
     A predicate without rules is visible as it is stored; the visible relation of the others starts from their explicit facts.
     """
@@ -54,10 +80,10 @@ class EmbeddedEngine:
         self._updates = updates
         self._without = without
         self._cores = 1 if "threads" in without else CORES
-        self._explicit = Store()
-        self._visible: Store | None = None
-        self._maintainer: Maintainer | None = None
-        self._strategy = strategy_of(strategy)
+        self._explicit = RelationStore()
+        self._visible: RelationStore | None = None
+        self._maintainer: Maintainer[EmbeddedChangingFacts] | None = None
+        self._strategy = by_instances(strategy)
         if updates:
             # Where nothing changes there is nothing to yield, and its kernels need not be loaded.
             from corollary.engines.embedded.yield_index.strategy import with_index
@@ -65,18 +91,16 @@ class EmbeddedEngine:
             self._strategy = with_index(self._strategy, index, discards_errors=discards_errors)
         keeps_closures = self._strategy.follows_closures and "closures" not in without
         self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
+        self._plans: Plans = {}  # of the last materialisation by these rules
         self._is_restored = False
         self._is_exact = False  # no constant equals another one while rules run
         self._stream: Strategy | None = None
         self._is_streaming = False
-        self.is_regrouping = False
-        """Whether the transaction that runs changes no fact and no rule: only how changes are followed from now on."""
+        self._derived_changes: list[SupportChange] | None = None  # of a change that was followed by deriving everything
         self.report = RunReport()
-        self.listener: Callable[[Outcome], object] = lambda outcome: None
-        self.new_check: Callable[[], Callable[[int], None]] = lambda: lambda facts: None
         self.committing: Callable[[], None] | None = None
         """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
-        self.preparing: Callable[[], None] | None = None
+        self.preparing: Callable[[Run], None] | None = None
         """Called once, before the first change; when it raises, nothing changes, and the next change calls it again."""
         self.next_stream: Strategy | None = None
         """How the change that comes is to be followed, where it is one of a stream."""
@@ -89,57 +113,130 @@ class EmbeddedEngine:
         """Other rules for the same explicit facts; what was derived is forgotten."""
         assert self._maintainer is None, "maintained rules change with `apply`"
         self._graph, self._visible = graph, None
+        self._plans = {}
 
     # -- explicit facts ----------------------------------------------------------------------------------------------
 
-    def insert(self, predicate: str, rows: Codes) -> int:
+    def insert(self, predicate: str, rows: Codes, run: Run | None = None) -> int:
         """Adds explicit facts, given as codes of this engine's universe; gives the number of new ones."""
-        if self._is_maintained:
-            outcome = self.apply(FactChange(insert={predicate: rows}), None, self.new_check())
-            self.listener(outcome)
-            return outcome.explicit_inserted
-        inserted = self._explicit.relation(predicate, rows.shape[1]).insert(rows)
-        if inserted:
-            self._visible = None
-        return inserted
+        if self.is_materialised:
+            return self.apply(FactChange(insert={predicate: rows}), None, run).explicit_inserted
+        return self.add_explicit({predicate: rows}, run or Run())
 
-    def apply(
-        self, facts: FactChange, graph: RuleGraph | None = None, check: Callable[[int], None] = lambda facts: None
-    ) -> Outcome:
-        """Changes facts and rules together, or raises and leaves everything as it was."""
-        if not self._is_maintained:
-            return self._apply_anew(facts, graph or self._graph, check)
-        if graph is not None or not self._waits_for_a_change(facts):
-            self._turn()
-        maintainer = self._follow()
-        with noticing_interrupts() as check_interrupt:
-
-            def check_all() -> None:
-                check_interrupt()
-                check(maintainer.fact_count)
-
-            outcome = maintainer.apply(facts, graph, check_all)
-        self._graph = graph or self._graph
-        return outcome
-
-    def _apply_anew(self, facts: FactChange, graph: RuleGraph, check: Callable[[int], None]) -> Outcome:
-        started = time.perf_counter()
-        outcome, visible = Outcome(), self._store
-        before = self._explicit, self._graph, self._visible, self.report
+    def add_explicit(self, facts: dict[str, Codes], run: Run) -> int:
+        """Adds explicit facts before anything was derived, all or none; gives the number of new ones."""
+        assert not self.is_materialised
+        if run.counts_facts:
+            known = ((self._explicit.relations.get(name), rows) for name, rows in facts.items())
+            new = sum(len(rows) if one is None else int((~one.contains(rows)).sum()) for one, rows in known)
+            run.check(self._explicit.size + new)
+        run.check()
+        sizes = {name: relation.size for name, relation in self._explicit.relations.items()}
         try:
-            self._explicit, self._graph = changed_explicit(self._explicit, facts, outcome), graph
-            self.materialise(check=check)
-        except BaseException:
-            self._explicit, self._graph, self._visible, self.report = before
+            return sum(self._explicit.relation(name, rows.shape[1]).insert(rows) for name, rows in facts.items())
+        except BaseException:  # memory is used up
+            for name in facts.keys() & self._explicit.relations.keys():
+                relation = self._explicit.relations[name]
+                if name not in sizes:
+                    del self._explicit.relations[name]
+                elif relation.arity:
+                    relation.keep(np.arange(relation.size) < sizes[name])
             raise
-        compare(visible, self._store, outcome)
-        outcome.seconds = time.perf_counter() - started
+
+    def apply(self, facts: FactChange, graph: RuleGraph | None = None, run: Run | None = None) -> Outcome:
+        """Changes facts and rules together, or raises and leaves everything as it was."""
+        assert self.is_materialised
+        run = run or Run()
+        if not self._is_maintained:
+            return change_from_scratch(self, facts, graph or self._graph, run, lambda outcome: None)
+        if graph is not None or not self._waits_for_a_change(facts):
+            self._turn(run)
+        if graph is None and self._is_cheaper_anew(facts):
+            return self._apply_from_scratch(facts, run)
+        maintainer = self._follow()
+
+        def commit(outcome: Outcome) -> None:
+            run.seal()
+            if self.committing is not None:
+                self.committing()
+
+        outcome = maintainer.apply(facts, graph, run, commit)
+        if graph is not None:
+            self._graph, self._plans = graph, {}
         return outcome
+
+    def _is_cheaper_anew(self, facts: FactChange) -> bool:
+        """Whether deriving everything is the cheapest way to follow a change."""
+        if self.following.name != "auto":
+            return False
+        if any(closed.closure.count > _MANY_PAIRS for closed in (self._closed or {}).values()):
+            return False  # closures follow changes well, and are never written out
+        heads = {rule.head.predicate for rule in self._graph.rules.values()}
+        changed = {name: len(facts.delete.get(name, ())) for name in facts.delete}
+        for name, rows in facts.insert.items():
+            changed[name] = changed.get(name, 0) + len(rows)
+        # No seconds: where the machine is busy, they say that a node of ten facts is most of the work.
+        costs = {node.node: node.instances + node.new_facts for node in self.report.nodes}
+        explicit = sum(self.count(name) for name in self.predicates if name not in heads)
+        return is_large(changed, explicit, self._graph, costs)
+
+    def _apply_from_scratch(self, facts: FactChange, run: Run) -> Outcome:
+        maintainer = self._follow()
+        supported = list(self.supports()) if self.committing is not None else []
+
+        def commit(outcome: Outcome) -> None:
+            assert self._maintainer is not None
+            self._maintainer.commits = maintainer.commits
+            if self.committing is not None:
+                self._derived_changes = [*maintainer.facts.carried, *changes_between(supported, self.supports())]
+            run.seal()
+            if self.committing is not None:
+                self.committing()
+            self._maintainer.commits += 1
+
+        try:
+            outcome = change_from_scratch(self, facts, self._graph, run, commit)
+        finally:
+            self._derived_changes = None
+            self._strategy.forget()
+        outcome.steps = [
+            StepReport(str(node.node), "recompute", "most of everything changed", node.rounds, node.instances)
+            for node in self.report.nodes
+        ]
+        return outcome
+
+    # -- deriving everything once more (`engines.base.DerivedFacts`) -------------------------------------------------
+
+    def derived(self) -> _Derived:
+        store = self._store
+        found = {name: self.facts(name) for name in self.predicates if not is_auxiliary(name)} if self._updates else {}
+        facts = {name: rows for name, rows in found.items() if rows is not None}
+        return _Derived(self._explicit, self._graph, store, self.report, self._closed, self._maintainer, facts)
+
+    def derive_after(self, change: FactChange, graph: RuleGraph, run: Run, outcome: Outcome) -> None:
+        if self._updates:
+            self._explicit = explicit_after(change, self.predicates, self.support, self._explicit, outcome)
+        else:
+            self._explicit = changed_explicit(self._explicit, change, outcome)
+        self._graph = graph
+        self.materialise(run)
+
+    def compare(self, before: _Derived, change: FactChange, outcome: Outcome) -> None:
+        if self._updates:
+            after = {name: self.facts(name) for name in self.predicates if not is_auxiliary(name)}
+            now = {name: rows for name, rows in after.items() if rows is not None}
+            tell(change, self._graph, before.facts, now, outcome)
+        else:
+            compare(before.visible, self._store, outcome)
+
+    def put_back(self, before: _Derived) -> None:
+        self._explicit, self._graph, self._visible = before.explicit, before.graph, before.visible
+        self.report, self._closed, self._maintainer = before.report, before.closed, before.maintainer
 
     def strategy(self, node: HyperNode) -> str:
-        """How a hyper-node follows changes as a rule, once everything was derived."""
-        self.settle()
-        return self._follow().strategy(str(node)) if self._is_maintained else "recompute"
+        """How a hyper-node usually follows changes, once everything was derived."""
+        self.settle(Run())
+        return self._follow().usual_way(str(node)) if self._is_maintained else "recompute"
 
     # -- visible facts -----------------------------------------------------------------------------------------------
 
@@ -147,65 +244,48 @@ class EmbeddedEngine:
     def is_materialised(self) -> bool:
         return self._visible is not None
 
-    def materialise(
-        self,
-        *,
-        check: Callable[[int], None] = lambda facts: None,
-        finished: Callable[[NodeReport], None] = lambda report: None,
-        at_round: Callable[[int], None] = lambda number: None,
-    ) -> None:
-        """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes.
+    def materialise(self, run: Run | None = None, given: FactChange | None = None) -> None:
+        """Derives everything, with explicit facts that are given; where the run stops it, nothing has changed."""
+        closed: dict[str, ClosedPredicate] | None = {} if self._closed is not None else None
+        before = self._explicit
+        try:
+            if given is not None:
+                self._explicit = changed_explicit(self._explicit, given, Outcome())
+            visible, report = self._derive(closed, run or Run())
+            maintainer = self._new_maintainer(visible, closed) if self._updates else None
+        except BaseException:
+            self._explicit = before
+            raise
+        self._visible, self.report, self._closed, self._maintainer = visible, report, closed, maintainer
 
-        Before that, `at_round` is told the round of the hyper-node at work.
-        """
-        with noticing_interrupts() as check_interrupt:
-
-            def check_all(facts: int) -> None:
-                check_interrupt()
-                check(facts)
-
-            self._visible, self.report = self._derive(check_all, finished, at_round)
-        if self._updates:
-            self._maintainer = self._new_maintainer(self._visible)
-
-    def _new_maintainer(self, visible: Store) -> Maintainer:
-        maintainer = Maintainer(
+    def _new_maintainer(
+        self, visible: RelationStore, closed: dict[str, ClosedPredicate] | None
+    ) -> Maintainer[EmbeddedChangingFacts]:
+        facts = EmbeddedChangingFacts(
             visible,
-            self._graph,
-            self._closed,
+            closed,
             self._strategy,
-            orders_texts=orders_texts(self._graph),
             discards_errors=self._discards_errors,
             cores=self._cores,
+            keeps_journal=self.committing is not None,
         )
-        if self.committing is not None:
-            committing = self.committing
-            maintainer.committing = lambda outcome: committing()
-        return maintainer
+        return Maintainer(facts, self._graph, self._strategy)
 
-    def _derive(
-        self, check: Callable[[int], None], finished: Callable[[NodeReport], None], at_round: Callable[[int], None]
-    ) -> tuple[Store, RunReport]:
+    def _derive(self, closed: dict[str, ClosedPredicate] | None, run: Run) -> tuple[RelationStore, RunReport]:
         store = self._visible_start()
-        if self._closed:
-            self._closed.clear()
-        work = Work(discards_errors=self._discards_errors, cores=self._cores)
-
-        def check_work() -> None:
-            at_round(work.rounds)
-            check(store.size)
-
-        work.check = check_work
+        count = FactCount(store)
+        work = Work(discards_errors=self._discards_errors, cores=self._cores, run=run, facts=count)
+        work.check()
         without = self._without | {"closures"} if self._updates else self._without
         self._is_exact = not self._updates and has_exact_constants(self.universe, self._graph.rules.values())
-        evaluation = Evaluation(store, work, orders_texts=orders_texts(self._graph), without=without)
+        evaluation = Evaluation(store, work, without=without, known=self._plans)
         report = RunReport()
         for node in self._graph.hyper_nodes:
             started = time.perf_counter()
-            before = store.size
-            found = self._evaluate(evaluation, node)
-            after = store.size
-            check(after)
+            before = count.begin(self._graph.rules[name].head.predicate for name in node.rules)
+            found = self._evaluate(evaluation, node, closed)
+            after = count.end()
+            run.check(after)
             seconds = time.perf_counter() - started
             report.nodes.append(
                 NodeReport(
@@ -218,19 +298,23 @@ class EmbeddedEngine:
                     list(found.plans.values()),
                 )
             )
-            finished(report.nodes[-1])
+            run.finished(report.nodes[-1])
+        if self._updates:  # maintenance may derive everything again
+            self._plans = evaluation.plans
         return store, report
 
-    def _evaluate(self, evaluation: Evaluation, node: HyperNode) -> Report:
+    def _evaluate(self, evaluation: Evaluation, node: HyperNode, closed: dict[str, ClosedPredicate] | None) -> Report:
         if self._updates:
-            return evaluate_node(evaluation, self._graph, node, self._closed, self._strategy)
-        wanted = optimised_rules((self._graph.rules[name] for name in node.rules), self._without, exact=self._is_exact)
+            return evaluate_node(evaluation, self._graph, node, closed, self._strategy)
+        # A rule that derives nothing of its own may all the same have an instance that stops everything.
+        without = self._without if self._discards_errors else self._without | {SUBSUMED}
+        wanted = optimised_rules((self._graph.rules[name] for name in node.rules), without, exact=self._is_exact)
         modules, recursive = modules_of(self._graph, node), self._graph.is_recursive(node)
         return evaluation.evaluate(list(map(normalise, wanted)), modules, recursive=recursive, owner=str(node))
 
-    def _visible_start(self) -> Store:
+    def _visible_start(self) -> RelationStore:
         derived = {rule.head.predicate for rule in self._graph.rules.values()}
-        store = Store(counted=self._updates)
+        store = RelationStore(counted=self._updates)
         store.universe = self._explicit.universe
         for predicate, relation in self._explicit.relations.items():
             if predicate not in derived:
@@ -238,34 +322,34 @@ class EmbeddedEngine:
             else:
                 owner = EXPLICIT if self._updates else None
                 store.relation(predicate, relation.arity).append_distinct(relation.facts, owner)
-        add_stated(store, self._graph)
+        add_explicit_predicates(store, self._graph)
         return store
 
     # -- streams -----------------------------------------------------------------------------------------------------
 
     def _waits_for_a_change(self, facts: FactChange) -> bool:
-        """Whether something is to be done before the first change, which this is not: it states what is stated already."""
+        """Whether something is to be done before the first change, which this is not: its facts are explicit already."""
         if self.preparing is None and self.next_stream in (None, self._stream):
             return False
         if any(map(len, facts.delete.values())) or not facts.insert.keys() <= set(self.predicates):
             return False
         return all(self.first_missing(name, rows) is None for name, rows in facts.insert.items() if len(rows))
 
-    def _turn(self) -> None:
-        """What has to be done before a change: those of a stream are followed in its way, others in the engine's own."""
+    def _turn(self, run: Run) -> None:
+        """Get ready for a change: switch to the strategy of its stream, or back to the engine's own."""
         if self.next_stream is not None:
-            self.begin_stream(self.next_stream)
-        self.prepare()
-        self.settle()
+            self.begin_stream(self.next_stream, run)
+        self.prepare(run)
+        self.settle(run)
 
-    def begin_stream(self, strategy: Strategy) -> None:
+    def begin_stream(self, strategy: Strategy, run: Run) -> None:
         """From now on changes are followed in the way of a stream; one that is open goes on when its next update comes."""
         assert self._updates
         if self._stream is not strategy:
             if not self.is_materialised:
-                self.materialise(check=self.new_check())
-            self.prepare()
-            self._follow_by(strategy)
+                self.materialise(run)
+            self.prepare(run)
+            self._follow_by(strategy, run)
         self._is_streaming = True
 
     def end_stream(self, strategy: Strategy) -> None:
@@ -275,37 +359,37 @@ class EmbeddedEngine:
 
     def first_missing(self, predicate: str, rows: Codes) -> int | None:
         """The place of the first row that is no explicit fact; None where all are."""
-        maintained = self._follow().transaction.supported(predicate, rows.shape[1])
+        maintained = self._follow().facts.state.supported(predicate, rows.shape[1])
         numbers = maintained.relation.locate(rows)
         is_there = (numbers >= 0) & (maintained.relation.support_of(EXPLICIT)[numbers] > 0)
         return None if is_there.all() else int(is_there.argmin())
 
-    def settle(self) -> None:
+    def settle(self, run: Run) -> None:
         """Goes back to the engine's own strategy, once a stream is over."""
         if self._stream is not None and not self._is_streaming:
-            self._follow_by(None)
+            self._follow_by(None, run)
 
-    def _follow_by(self, stream: Strategy | None) -> None:
-        """Changes are followed in the way of a stream, or in the engine's own; who keeps a journal hears of it meanwhile."""
+    def _follow_by(self, stream: Strategy | None, run: Run) -> None:
+        """Changes are followed in the way of a stream, or in the engine's own; a journal gets that with the next change."""
         before, self._stream = self._stream, stream
-        self.is_regrouping = True
+        maintainer = self._follow()
+        facts = maintainer.facts
+        self.following.forget()  # what it knows may be from before the changes that another one has followed
         try:
-            self._follow().follow_by(self.following, self._graph)
+            maintainer.apply(FactChange(), self._graph, run, lambda outcome: facts.carry(), self.following)
         except BaseException:
             self._stream = before
             raise
-        finally:
-            self.is_regrouping = False
 
     # -- stores ------------------------------------------------------------------------------------------------------
 
-    def prepare(self) -> None:
+    def prepare(self, run: Run) -> None:
         """A change is about to come."""
         if self.preparing is not None:
-            self.preparing()
+            self.preparing(run)
             self.preparing = None
 
-    def restore(self, visible: Store) -> None:
+    def restore(self, visible: RelationStore) -> None:
         """Goes on from facts that were derived by these rules before, with the support of every owner.
 
         What following changes needs beside them is made when the first change comes.
@@ -315,11 +399,11 @@ class EmbeddedEngine:
         self._visible = visible
         self._is_restored = True
 
-    def derive_auxiliary(self, visible: Store) -> None:
+    def derive_auxiliary(self, visible: RelationStore, run: Run) -> None:
         """Adds the facts of auxiliary predicates to relations that have all the others, with their support."""
-        add_stated(visible, self._graph)
-        work = Work(discards_errors=self._discards_errors, cores=self._cores)
-        evaluation = Evaluation(visible, work, orders_texts=orders_texts(self._graph), without=self._without)
+        add_explicit_predicates(visible, self._graph)
+        work = Work(discards_errors=self._discards_errors, cores=self._cores, run=run, facts=lambda: visible.size)
+        evaluation = Evaluation(visible, work, without=self._without)
         for step in self._strategy.steps(self._graph):
             if is_auxiliary(step.owner):
                 evaluate_auxiliary(evaluation, step)
@@ -327,34 +411,34 @@ class EmbeddedEngine:
     def counts(self, owner: str) -> bool:
         """Whether an owner knows how often it derives a fact; explicit facts count as one."""
         step = next((step for step in self.steps(self._graph) if step.owner == owner), None)
-        return self.following.counts_recursion or not (isinstance(step, RuleStep) and step.recursive)
+        return step is None or self.following.counts_instances(step)
 
     @property
     def _is_maintained(self) -> bool:
         """Whether changes are followed from here on."""
         return self._maintainer is not None or self._is_restored
 
-    def _follow(self) -> Maintainer:
-        """What follows changes; made now where the facts come from a store."""
+    def _follow(self) -> Maintainer[EmbeddedChangingFacts]:
+        """The maintainer; made now where the facts come from a store."""
         if self._maintainer is None:
-            self._maintainer = self._new_maintainer(self._store)
+            self._maintainer = self._new_maintainer(self._store, self._closed)
             if self._closed is not None:
-                self._maintainer.enclose()
+                self._maintainer.facts.keep_closures(self._maintainer.steps)
         return self._maintainer
 
-    def counting(self) -> EmbeddedEngine:
+    def counting(self, run: Run) -> EmbeddedEngine:
         """An engine with the same facts and rules that knows the support of every fact: this one, or one made now."""
         if self._updates:
             assert self.is_materialised
             return self
         engine = EmbeddedEngine(self._graph, without=self._without, discards_errors=self._discards_errors, updates=True)
         engine._explicit = self._explicit
-        engine.materialise(check=self.new_check())
+        engine.materialise(run)
         return engine
 
     @property
     def form_of_support(self) -> tuple[bool, bool]:
-        """What support means depends on these: whether recursive rules count, and whether closures are kept."""
+        """Whether recursive rules count and whether closures are kept, on which the meaning of support depends."""
         return self.following.counts_recursion, self._closed is not None
 
     @property
@@ -372,16 +456,16 @@ class EmbeddedEngine:
         return list(self._store.relations)
 
     def set_committing(self, committing: Callable[[], None] | None) -> None:
-        """Who is asked before a transaction happens."""
+        """Set a function that is called before each transaction commits, and may raise to prevent it."""
         self.committing = committing
         self.forget_carried()
         if self._maintainer is not None:
-            self._maintainer.committing = (lambda outcome: committing()) if committing is not None else None
+            self._maintainer.facts.keeps_journal = committing is not None
 
     def forget_carried(self) -> None:
         """Called when all support was written as it is now: changes in how it is kept are part of that."""
         if self._maintainer is not None:
-            self._maintainer.forget_carried()
+            self._maintainer.facts.carried.clear()
 
     @property
     def commits(self) -> int:
@@ -389,28 +473,28 @@ class EmbeddedEngine:
         return self._follow().commits
 
     def support_changes(self) -> list[SupportChange]:
-        """What the transaction that runs changes in the support of facts."""
-        return self._follow().support_changes()
+        """The changes in the support of facts by the current transaction."""
+        return self._derived_changes if self._derived_changes is not None else self._follow().facts.support_changes()
 
-    def supports(self) -> Iterator[tuple[str, str, Codes, Counts]]:
+    def supports(self) -> Iterator[SupportOfOwner]:
         """Predicate, owner, facts and how often the owner derives each: everything that a store keeps."""
         for predicate, relation in self._store.relations.items():
-            maintained = self._maintainer.relation(predicate) if self._maintainer else None
+            maintained = self._maintainer.facts.relation(predicate) if self._maintainer else None
             closed = (self._closed or {}).get(predicate)
             if closed is not None and self._maintainer is not None:
-                yield from supports_of_closure(closed, self._maintainer.closing_owner(predicate))
+                yield from supports_of_closure(closed)
             elif relation.size:
                 yield from supports_of(predicate, relation, maintained)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property
-    def stated(self) -> set[str]:
+    def explicit_predicates(self) -> set[str]:
         """The predicates that have explicit facts, as long as nothing was derived."""
         return {predicate for predicate, relation in self._explicit.relations.items() if relation.size}
 
     def derived_by(
-        self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Codes], check: Callable[[int], None]
+        self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Codes], run: Run
     ) -> dict[str, Codes]:
         """The facts of predicates that these rules derive from the explicit facts and from those given.
 
@@ -420,13 +504,13 @@ class EmbeddedEngine:
         engine._explicit = self._explicit
         if given:
             engine._explicit = changed_explicit(self._explicit, FactChange(insert=dict(given)), Outcome())
-        engine.materialise(check=check)
+        engine.materialise(run)
         found = {predicate: engine.facts(predicate) for predicate in predicates}
         return {predicate: rows for predicate, rows in found.items() if rows is not None}
 
     @property
-    def _store(self) -> Store:
-        """What is visible; derived first where that did not happen yet."""
+    def _store(self) -> RelationStore:
+        """The visible facts; derives them first where that has not happened yet."""
         if self._visible is None:
             self.materialise()
         assert self._visible is not None
@@ -441,14 +525,14 @@ class EmbeddedEngine:
         relation = self.visible(predicate)
         if relation is None:
             return None
-        maintained = self._maintainer.relation(predicate) if self._maintainer else None
+        maintained = self._maintainer.facts.relation(predicate) if self._maintainer else None
         if maintained is not None:
             return maintained.facts()
         return relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
 
     def count(self, predicate: str) -> int:
         relation = self.visible(predicate)
-        maintained = self._maintainer.relation(predicate) if self._maintainer else None
+        maintained = self._maintainer.facts.relation(predicate) if self._maintainer else None
         if maintained is not None:
             return maintained.visible_count
         return relation.size if relation is not None else 0
@@ -459,12 +543,18 @@ class EmbeddedEngine:
         closed = (self._closed or {}).get(predicate)
         return closed.external.relation if closed is not None else visible
 
-    def owners(self, predicate: str) -> dict[str, int]:
-        """How many visible facts of a predicate each owner supports: explicit facts, and hyper-nodes by their rules.
+    def owners(self, predicates: Iterable[str], run: Run | None = None) -> dict[str, dict[str, int]]:
+        """Return for each predicate how many of its visible facts each owner supports: explicit facts, and hyper-nodes.
 
-        A hyper-node that closes the predicate supports everything that is visible. Only with `updates` is this known.
+        A hyper-node that closes a predicate supports the pairs that nobody else does, as other recursive ones do. Without
+        `updates` nobody has noted support: then everything is derived again.
         """
-        self.settle()
+        run = run or Run()
+        engine = self.counting(run)
+        engine.settle(run)
+        return {predicate: engine._owners(predicate) for predicate in predicates}
+
+    def _owners(self, predicate: str) -> dict[str, int]:
         relation = self.support(predicate)
         if relation is None:
             return {}
@@ -472,15 +562,28 @@ class EmbeddedEngine:
             return {EXPLICIT: relation.size} if relation.size else {}
         counts = {owner: relation.support_of(owner)[: max(1, relation.size)] for owner in relation.owners}
         found = {owner: int((supports > 0).sum()) for owner, supports in counts.items()}
+        closed = (self._closed or {}).get(predicate)
+        if closed is not None:
+            found[closed.owner] = closed.closure.count - closed.external.visible_count
         return {owner: count for owner, count in found.items() if count}
 
-    def answers(self, query: Query) -> Codes:
+    def answers(self, query: Query, run: Run | None = None) -> Codes:
         """The distinct answers of a query as codes, one column for each of its variables."""
-        rule = normalise_query(query)
-        if self._maintainer is not None and self._maintainer.has_hidden_rows(query):
-            if can_answer(rule):
-                return facts_of(answer(rule, self._maintainer.transaction))
-            self._maintainer.compact(query)
-        orders = any(isinstance(element, Comparison) for element in query.body)
-        evaluation = Evaluation(self._store, Work(cores=self._cores), orders_texts=orders, without=self._without)
-        return facts_of(evaluation.answers(rule))
+        if self._maintainer is not None:
+            found = self._maintainer.facts.answers(query, run or Run())
+            if found is not None:
+                return found
+        work = Work(cores=self._cores, run=run or Run())
+        evaluation = Evaluation(self._store, work, without=self._without)
+        return facts_of(evaluation.answers(normalise_query(query)))
+
+
+_EXACT = (Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL, Kind.STRING, Kind.IRI, Kind.BOOLEAN)
+
+
+def has_exact_constants(universe: Universe, rules: Collection[Rule]) -> bool:
+    """Whether no constant equals another one while these rules run; False where none of them asks for equality."""
+    if not any(isinstance(one, Comparison) and one.operator == "=" for rule in rules for one in rule.body):
+        return False
+    counts = np.bincount(universe.kinds[: universe.size], minlength=len(Kind))
+    return int(counts.sum()) == sum(int(counts[kind]) for kind in _EXACT) and make_only_exact(rules)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from corollary.analysis import Module, ModuleKind
-from corollary.analysis.lowering import SAME
-from corollary.engines.embedded import dense_join
-from corollary.engines.embedded.aggregation import aggregate_rows
-from corollary.engines.embedded.alternating import alternate
-from corollary.engines.embedded.closure import LinearClosure, Reversed, SymmetricClosure, TooLarge
-from corollary.engines.embedded.congruence import congruent_predicate, expand
-from corollary.engines.embedded.ordering import Ordering
-from corollary.engines.embedded.relation import Pairs, Relation
-from corollary.engines.embedded.runner import PreparedPlan, Work
-from corollary.engines.embedded.universe import Universe, may_equal_others
+from corollary.analysis.lowering import SAME, is_possible
+from corollary.engines.embedded.closures import dense_join
+from corollary.engines.embedded.closures.closure import LinearClosure, Reversed, SymmetricClosure, TooLarge
+from corollary.engines.embedded.closures.congruence import congruent_predicate, expand
+from corollary.engines.embedded.kernels.rounds import FEW_ROWS, FINISHED, LARGE, STOPPED, NotInRounds, Rounds
+from corollary.engines.embedded.kernels.runner import PreparedPlan, Work, looked_up_by_value
+from corollary.engines.embedded.relations.relation import Pairs, Relation
+from corollary.engines.embedded.values.aggregation import aggregate_rows
+from corollary.engines.embedded.values.ordering import Ordering
+from corollary.engines.embedded.values.universe import Universe, may_equal_others
+from corollary.engines.embedded.values.value_keys import ValueKeys, value_keys_of
 from corollary.planning import (
     Access,
     AggregateSource,
+    ByValue,
     Column,
     NormalRule,
     RulePlan,
@@ -29,10 +33,17 @@ from corollary.planning import (
     Version,
     linearise,
     plan_rule,
+    predicates_of_body,
 )
-from corollary.planning.alternation import alternates
+from corollary.planning.normal_form import alternates
+from corollary.planning.steps import is_auxiliary
 from corollary.program import Atom, Variable
 
+_SMALL_ROUNDS = 6  # rounds with few rows after which the next ones run in the kernel
+_LONG = 200  # rounds after which what did not work is tried again
+_WORTH_A_SESSION = 20  # rounds
+_ROUNDS_IN_A_CALL = 5_000
+_MOST_ROWS_IN_ROUNDS = 20_000  # that are gone over for each new row
 _WORTH_A_RUN = 256  # rows; fewer wait for the next round, where the other rules may bring more
 
 
@@ -48,15 +59,18 @@ class PlanReport:
 
 @dataclass
 class Report:
-    """What a hyper-node has cost."""
+    """The cost of evaluating a hyper-node."""
 
     strategy: str
     rounds: int = 0
     instances: int = 0
     plans: dict[int, PlanReport] = field(default_factory=dict)
 
+    def of_plan(self, plan: RulePlan) -> PlanReport:
+        return self.plans.setdefault(id(plan), PlanReport(plan))
 
-class Store:
+
+class RelationStore:
     """The relations of a knowledge base by predicate, over one universe."""
 
     def __init__(self, *, counted: bool = False) -> None:
@@ -70,15 +84,32 @@ class Store:
         """The number of facts in all relations."""
         return sum(relation.size for relation in self.relations.values())
 
+    @property
+    def facts(self) -> int:
+        """The number of facts of predicates that a program knows."""
+        return sum(relation.size for name, relation in self.relations.items() if not is_auxiliary(name))
+
     def known(self, predicate: str) -> Relation | None:
         """The relation of a predicate where there is one and where its keys hold every code; asked in every round."""
         return self.relations.get(predicate) if self.universe.size < self._widened_for else None
+
+    def make_room(self, constants: int) -> int:
+        """Makes room for so many new constants, in the universe and in all keys; gives the code that is beyond it."""
+        self.universe.make_room(constants)
+        codes = self.universe.size + constants
+        bits = (codes + 1).bit_length()
+        for known in self.relations.values():
+            if bits > known.code_bits:
+                known.widen(bits)
+        self._widened_for = max(self._widened_for, (1 << bits) - 1)
+        return codes
 
     def relation(self, predicate: str, arity: int) -> Relation:
         """The relation of a predicate, made when it is new, with keys that hold every code there is."""
         relation = self.relations.get(predicate)
         if relation is None:
-            relation = self.relations[predicate] = Relation(arity, self.universe.code_bits, counted=self.counted)
+            bits = max(self.universe.code_bits, self._widened_for.bit_length())
+            relation = self.relations[predicate] = Relation(arity, bits, counted=self.counted)
         if self.universe.size >= self._widened_for:
             for known in self.relations.values():
                 known.widen(self.universe.code_bits)
@@ -86,21 +117,66 @@ class Store:
         return relation
 
 
-class Evaluation:
-    """Runs rules over a store. `without` names optimisations to leave out."""
+class FactCount:
+    """The number of facts in a store, for a cost that follows the predicates of the hyper-node at work, not all there are."""
 
-    def __init__(self, store: Store, work: Work, *, orders_texts: bool, without: frozenset[str] = frozenset()) -> None:
+    def __init__(self, store: RelationStore) -> None:
+        self._store = store
+        self._settled = store.facts
+        self._known = len(store.relations)
+        self._heads: frozenset[str] = frozenset()
+
+    def begin(self, heads: Iterable[str]) -> int:
+        """From now on these predicates may grow, and new ones may come; returns the number so far."""
+        before = self._settled
+        self._heads = frozenset(heads)
+        self._settled -= self._growing()
+        return before
+
+    def end(self) -> int:
+        """The predicates have grown; returns the number of all facts."""
+        is_fewer = len(self._store.relations) < self._known  # a predicate that is closed has no relation any more
+        self._settled = self._store.facts if is_fewer else self()
+        self._known = len(self._store.relations)
+        self._heads = frozenset()
+        return self._settled
+
+    def __call__(self) -> int:
+        relations = self._store.relations
+        new = islice(reversed(relations), max(0, len(relations) - self._known))
+        others = (name for name in new if name not in self._heads and not is_auxiliary(name))
+        return self._settled + self._growing() + sum(relations[name].size for name in others)
+
+    def _growing(self) -> int:
+        relations = self._store.relations
+        return sum(relations[name].size for name in self._heads if name in relations)
+
+
+Plans: TypeAlias = dict[tuple[object, ...], tuple[NormalRule, RulePlan]]
+
+
+class Evaluation:
+    """Runs rules over a store. `without` names optimisations to leave out.
+
+    `known` are the plans of an evaluation of about as many facts: plans for the same rules need not be made again.
+    """
+
+    def __init__(
+        self, store: RelationStore, work: Work, *, without: frozenset[str] = frozenset(), known: Plans | None = None
+    ) -> None:
         self.store = store
         self.universe = store.universe
         self._work = work
         self._without = without
-        self._ordering = Ordering(store.universe, texts=orders_texts)
+        self._ordering = Ordering(store.universe)
+        self._by_value = looked_up_by_value(store.universe, work, "value-joins" in without)
+        self._by_order = looked_up_by_value(store.universe, work, "range-joins" in without)
         self._growing: dict[str, tuple[int, int]] = {}
         self._owner: str | None = None
         self._aggregates: dict[int, Relation] = {}
-        self._kept: list[NormalRule] = []
         self._projections: dict[tuple[str, int, tuple[Column, ...]], Relation] = {}
-        self._plans: dict[tuple[object, ...], RulePlan] = {}
+        self.plans: Plans = {}  # each with its rule, whose identity is in the key
+        self._known = known or {}
         self._prepared_plans: dict[int, PreparedPlan] = {}
         self._distinct: dict[tuple[str, int, int], int] = {}
 
@@ -115,7 +191,7 @@ class Evaluation:
         facts that it found first.
         """
         before = self._work.instances
-        self._work.rounds = 0
+        self._work.begin_rounds()
         heads = {rule.head.predicate: rule.head.arity for rule in rules}
         sizes = {predicate: self.store.relation(predicate, arity).size for predicate, arity in heads.items()}
         self._owner = owner if self.store.counted and not recursive else None
@@ -131,7 +207,7 @@ class Evaluation:
         elif "representatives" not in self._without and (predicate := congruent_predicate(rules)) is not None:
             report.strategy = "representatives"
             same = self.store.relation(SAME, 2)
-            expand(self.store.relation(predicate, heads[predicate]), same, self.universe.size, self._work.check)
+            expand(self.store.relation(predicate, heads[predicate]), same, self.universe.size, self._work)
         elif not (len(modules) == 1 and self._close(modules[0])):
             report.strategy = "recursive"
             self._fixpoint_with_modules(rules, modules, report)
@@ -140,6 +216,23 @@ class Evaluation:
             for predicate, size in sizes.items():
                 self.store.relations[predicate].mark(owner, size)
         self._owner = None
+        report.instances = self._work.instances - before
+        return report
+
+    def can_go_on(self, rules: Sequence[NormalRule], modules: Sequence[Module]) -> bool:
+        """Whether the fixpoint of a recursive hyper-node is one of these rules as they are, over rows that are there already."""
+        if alternates(rules) or congruent_predicate(rules) is not None:
+            return False
+        return "closures" in self._without or not linearise(rules, modules)[1]
+
+    def go_on(self, rules: Sequence[NormalRule], starts: Mapping[str, int]) -> Report:
+        """Adds what follows from the rows of the heads from `starts` on; whatever follows from those before is there."""
+        before, report = self._work.instances, Report("recursive")
+        self._work.begin_rounds()
+        self._growing = dict.fromkeys(starts, (0, 0))
+        seen = [{name: starts[name] for name in predicates_of_body(rule.body) & starts.keys()} for rule in rules]
+        self._run_rounds(rules, starts, seen, report)
+        self._growing.clear()
         report.instances = self._work.instances - before
         return report
 
@@ -175,28 +268,85 @@ class Evaluation:
         for predicate, arity in heads.items():
             self.store.relation(predicate, arity)
         self._growing = dict.fromkeys(heads, (0, 0))
-        seen = [dict.fromkeys(heads, 0) for _ in rules]
+        # Of each rule the predicates that it looks at: where many rules have many heads, all of them would be too much.
+        seen = [dict.fromkeys(predicates_of_body(rule.body) & heads.keys(), 0) for rule in rules]
         self._count_round(report)
         for rule, seen_rows in zip(rules, seen, strict=True):
             self._see_new_rows(seen_rows)
             self._run(rule, None, report)
-        while self._run_once(rules, seen, report):
-            pass
+        self._run_rounds(rules, heads, seen, report)
 
-    def _run_once(self, rules: Sequence[NormalRule], seen: Sequence[dict[str, int]], report: Report) -> bool:
+    def _run_rounds(
+        self, rules: Sequence[NormalRule], heads: Iterable[str], seen: Sequence[dict[str, int]], report: Report
+    ) -> None:
+        """Rounds until no rule has rows left that it has not seen."""
+        due = DueRules(seen)
+        small, is_first = 0, True
+        while self._run_once(rules, seen, report, due):
+            if is_first:
+                is_first = False
+            else:  # rounds in a row that brought few rows
+                small = small + 1 if due.new_facts < FEW_ROWS else min(small, 0)
+            if small > _SMALL_ROUNDS and "small-rounds" not in self._without:
+                small = 0 if self._run_small_rounds(rules, heads, seen, report) else -_LONG
+                due.add_all()
+
+    def _run_small_rounds(
+        self, rules: Sequence[NormalRule], heads: Iterable[str], seen: Sequence[dict[str, int]], report: Report
+    ) -> bool:
+        """Runs rounds in the kernel as long as it gets on; False where that is not worth another try soon."""
+        session: Rounds | None = None
+        while True:
+            if session is None:
+                try:
+                    session = Rounds(self, rules, list(heads))
+                except NotInRounds:
+                    return False
+            left = self._work.rounds_left
+            most = _ROUNDS_IN_A_CALL if left is None else min(_ROUNDS_IN_A_CALL, left)
+            if most <= 0:
+                return True  # the ordinary way says that it is too many
+            results, spans = session.run(seen, most)
+            why, rule, pipeline, rounds, instances = results.tolist()
+            session.note(report)
+            report.rounds += rounds
+            self._work.instances += instances
+            self._work.pass_rounds(rounds)
+            self._work.check()
+            if why in (FINISHED, LARGE):
+                return True
+            if why == STOPPED:
+                # What the kernel has begun is done again from its beginning: heads that are there already are recognised.
+                self._growing = {
+                    name: (int(spans[0, number]), int(spans[1, number])) for number, name in enumerate(heads)
+                }
+                for position in session.positions_from(rule, pipeline):
+                    if _has_rows(self._growing[_predicate(rules[rule].body.sources[position])]):
+                        self._run(rules[rule], position, report)
+                if rounds < _WORTH_A_SESSION:
+                    return False
+                session = None
+
+    def _run_once(
+        self, rules: Sequence[NormalRule], seen: Sequence[dict[str, int]], report: Report, due: DueRules
+    ) -> bool:
         """Gives each rule the rows that it has not seen; False when there are none.
 
         A rule sees what those before it have just derived, and one that only feeds itself goes on while it derives much: that
         takes fewer and larger runs than waiting for all rules.
         """
         has_run = False
-        for rule, seen_rows in zip(rules, seen, strict=True):
+        for number in due.in_order():
+            rule, seen_rows = rules[number], seen[number]
             head, starts_round = rule.head.predicate, not has_run
+            relation = self.store.relations[head]
+            size = relation.size
             feeds_itself = {_predicate(source) for source in rule.body.sources if self.is_growing(source)} == {head}
             while self._run_on_new_rows(rule, seen_rows, report, starts_round=starts_round):
                 has_run = starts_round = True
-                if not feeds_itself or self.store.relations[head].size - seen_rows[head] < _WORTH_A_RUN:
+                if not feeds_itself or relation.size - seen_rows[head] < _WORTH_A_RUN:
                     break
+            due.grown(head, relation.size - size, number)
         return has_run
 
     def _run_on_new_rows(self, rule: NormalRule, seen: dict[str, int], report: Report, *, starts_round: bool) -> bool:
@@ -210,7 +360,7 @@ class Evaluation:
         return bool(changed)
 
     def _see_new_rows(self, seen: dict[str, int]) -> None:
-        """What was derived since a rule ran last becomes its delta."""
+        """Make the rows that were derived since a rule ran last its delta."""
         for predicate, start in seen.items():
             end = self.store.relations[predicate].size
             self._growing[predicate] = (start, end)
@@ -218,7 +368,7 @@ class Evaluation:
 
     def _count_round(self, report: Report) -> None:
         report.rounds += 1
-        self._work.rounds = report.rounds
+        self._work.next_round()
 
     def _close(self, module: Module) -> bool:
         """Replaces the module's relation by its closure; False where no closure fits."""
@@ -271,33 +421,66 @@ class Evaluation:
         self._run_into(rule, delta, self.store.relation(rule.head.predicate, rule.head.arity), report)
 
     def _run_into(self, rule: NormalRule, delta: int | None, into: Relation, report: Report) -> None:
+        if any(map(self._is_empty, rule.body.sources)):
+            self._check_aggregates(rule)
+            return  # and no plan is needed
         self._aggregates.clear()
         plan = self._plan(rule, delta)
-        measured = report.plans.setdefault(id(plan), PlanReport(plan))
+        measured = report.of_plan(plan)
         instances, size = self._work.instances, into.size
         if delta is not None or not self._join_densely(plan, rule, into):
-            self._prepared(plan).run(into, self._owner)
+            self._prepared(plan, rule).run(into, self._owner)
         measured.runs += 1
         measured.instances += self._work.instances - instances
         measured.new_facts += into.size - size
 
-    def _prepared(self, plan: RulePlan) -> PreparedPlan:
+    def _check_aggregates(self, rule: NormalRule) -> None:
+        """Raise where an aggregation of a rule has no value and that is to stop everything: its body has instances of its own."""
+        for source in rule.body.sources:
+            if isinstance(source, AggregateSource) and not self._work.discards_errors:
+                self._aggregate(source)
+
+    def _is_empty(self, source: Atom | AggregateSource) -> bool:
+        if not isinstance(source, Atom):
+            return False
+        relation = self.store.relations.get(source.predicate)
+        return relation is None or relation.size == 0
+
+    def plan_in_rounds(self, rule: NormalRule, delta: int) -> RulePlan:
+        """The plan of a rule whose atom at `delta` ranges over new rows, without ranges: constants of rounds have no order yet.
+
+        Raises `NotInRounds` where going over all rows would cost more than a round outside the kernel.
+        """
+        plan = self._plan(rule, delta)
+        ranged = [one for one in plan.operations if isinstance(one, Access) and one.range is not None]
+        if any(self.size(one.source) > _MOST_ROWS_IN_ROUNDS for one in ranged):
+            raise NotInRounds
+        return self._plan(rule, delta, ranges=False) if ranged else plan
+
+    def _prepared(self, plan: RulePlan, rule: NormalRule) -> PreparedPlan:
         if id(plan) not in self._prepared_plans:
-            self._prepared_plans[id(plan)] = PreparedPlan(plan, self, self._work)
+            # What is only possible so far need not be there in the end.
+            body = None if is_possible(rule.head.predicate) else rule.body
+            self._prepared_plans[id(plan)] = PreparedPlan(plan, self, self._work, body)
         return self._prepared_plans[id(plan)]
 
-    def _plan(self, rule: NormalRule, delta: int | None) -> RulePlan:
+    def _plan(self, rule: NormalRule, delta: int | None, *, ranges: bool = True) -> RulePlan:
         sizes = tuple(_magnitude(self.size(source)) for source in rule.body.sources)
         keep_all = "exists" in self._without or self._owner is not None
-        key = (id(rule), delta, sizes, keep_all)
-        if key not in self._plans:
-            self._kept.append(rule)  # the key holds its identity
-            versions = self._versions(rule, delta)
-            self._plans[key] = plan_rule(rule, self, versions, keep_all=keep_all)
-        return self._plans[key]
+        by_order = self._by_order if ranges else ByValue.NOTHING
+        key = (id(rule), delta, sizes, keep_all, self._by_value, by_order)
+        found = self.plans.get(key)
+        if found is None:
+            found = self._known.get(key)
+            if found is None or found[0] is not rule:
+                versions = self._versions(rule, delta)
+                plan = plan_rule(rule, self, versions, keep_all=keep_all, by_value=self._by_value, by_order=by_order)
+                found = rule, plan
+            self.plans[key] = found
+        return found[1]
 
     def _versions(self, rule: NormalRule, delta: int | None) -> tuple[Version, ...]:
-        """Before the delta atom the old rows, behind it all rows: no instance is tried twice."""
+        """Before the delta atom the old rows, after it all rows: no instance is tried twice."""
         versions = []
         for position, source in enumerate(rule.body.sources):
             grows = isinstance(source, Atom) and source.predicate in self._growing
@@ -314,7 +497,7 @@ class Evaluation:
         if sides is None or any(self.relation(atom).size for atom in rule.body.negated):
             return False
         left, right = (_oriented(self.relation(source).facts, swap) for source, swap in sides)
-        if not dense_join.pays(left, right, self.universe.size):
+        if not dense_join.pays(left, right, self.universe.size, counted=self._owner is not None):
             return False
         if self._owner is not None:
             dense_join.insert_counted(left, right, self.universe.size, into, self._owner)
@@ -341,7 +524,8 @@ class Evaluation:
         bindings = Relation(len(names), self.universe.code_bits)
         kept = self._aggregates
         self._aggregates = {}
-        PreparedPlan(plan_rule(rule, self, keep_all=True), self, self._work).run(bindings)
+        plan = plan_rule(rule, self, keep_all=True, by_value=self._by_value, by_order=self._by_order)
+        PreparedPlan(plan, self, self._work, source.body).run(bindings)
         self._aggregates = kept
         columns = {name: position for position, name in enumerate(names)}
         return aggregate_rows(bindings.facts, columns, source.group_by, source.operations, self.universe)
@@ -376,14 +560,18 @@ class Evaluation:
             projected = Relation(len(kept), self.universe.code_bits)
             projected.insert(rows[:, kept])
             self._projections[key] = projected
+        self._projections[key].widen(self.universe.code_bits)  # computations may have brought larger codes since
         return self._projections[key]
 
-    def order(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
-        return self._ordering.arrays()
+    def order(self, *, texts: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        return self._ordering.arrays(texts=texts)
 
     @property
-    def compares_columns(self) -> bool:
-        return self._ordering.is_costly
+    def value_keys(self) -> ValueKeys:
+        return value_keys_of(self.universe)
+
+    def compares_columns(self, *, texts: bool) -> bool:
+        return self._ordering.is_costly(texts=texts)
 
     # -- statistics --------------------------------------------------------------------------------------------------
 
@@ -408,7 +596,7 @@ def _has_rows(span: tuple[int, int]) -> bool:
 
 
 def _magnitude(size: int) -> int:
-    """Plans are made anew when a size has grown about tenfold."""
+    """Rules are planned again when a size has grown about tenfold."""
     return (size.bit_length() + 2) // 3
 
 
@@ -435,7 +623,7 @@ def _dense_sides(plan: RulePlan) -> tuple[tuple[Atom, bool], tuple[Atom, bool]] 
         registers = [column.register for column in access.columns]
         if not isinstance(access.source, Atom) or len(registers) != 2 or len(set(registers)) != 2 or access.exists:
             return None
-        if any(not isinstance(argument, Variable) for argument in access.source.arguments):
+        if access.range is not None or any(not isinstance(argument, Variable) for argument in access.source.arguments):
             return None
         pairs.append((access.source, registers))
     start, goal = plan.head_registers
@@ -448,3 +636,80 @@ def _dense_sides(plan: RulePlan) -> tuple[tuple[Atom, bool], tuple[Atom, bool]] 
 
 def _oriented(rows: np.ndarray[Any, Any], swap: bool) -> np.ndarray[Any, Any]:
     return rows[:, ::-1] if swap else rows
+
+
+Fixpoint = Callable[[Sequence[NormalRule]], None]
+"""Runs rules until they derive nothing new."""
+
+
+def alternate(rules: Sequence[NormalRule], relations: dict[str, Relation], fixpoint: Fixpoint) -> None:
+    """Add what is true and what is possible to the relations: the alternating fixpoint of well-founded semantics.
+
+    The rules of a hyper-node with a negation inside come in two kinds (see `analysis.lowering.doubling`). Those for what is
+    possible run from nothing, against what is known to be true so far; then those for what is true go on, against what is
+    possible. What is true only grows and what is possible only shrinks, so the two come to an end; what is possible but not
+    true then is undefined. The relations hold what others support.
+    """
+    over = [rule for rule in rules if is_possible(rule.head.predicate)]
+    under = [rule for rule in rules if not is_possible(rule.head.predicate)]
+    start = {rule.head.predicate: relations[rule.head.predicate] for rule in over}
+    known = -1
+    while (now := _size(under, relations)) != known:
+        known = now
+        for predicate, relation in start.items():
+            relations[predicate] = _copied(relation)
+        fixpoint(over)
+        fixpoint(under)
+    for predicate, relation in start.items():
+        found = relations[predicate]
+        relation.widen(found.code_bits)
+        relation.insert(found.facts[relation.size :])
+        relations[predicate] = relation
+
+
+def _size(rules: Sequence[NormalRule], relations: dict[str, Relation]) -> int:
+    return sum(relations[predicate].size for predicate in {rule.head.predicate for rule in rules})
+
+
+def _copied(relation: Relation) -> Relation:
+    copied = Relation(relation.arity, relation.code_bits)
+    copied.insert(relation.facts)
+    return copied
+
+
+class DueRules:
+    """Which rules may have new rows to look at, so that a round costs as much as what happens in it."""
+
+    def __init__(self, seen: Sequence[dict[str, int]]) -> None:
+        self._count = len(seen)
+        self._readers: dict[str, list[int]] = {}
+        for number, predicates in enumerate(seen):
+            for predicate in predicates:
+                self._readers.setdefault(predicate, []).append(number)
+        self._now: list[int] = []
+        self._later: set[int] = set()
+        self._queued: set[int] = set()
+        self.new_facts = 0
+        """How many facts the last round has brought."""
+        self.add_all()
+
+    def add_all(self) -> None:
+        self._later.update(range(self._count))
+
+    def in_order(self) -> Iterator[int]:
+        """The numbers of the rules of one round; those that come to it while it goes on are among them, in their place."""
+        self._now, self._queued, self._later, self.new_facts = sorted(self._later), self._later, set(), 0
+        while self._now:
+            yield heappop(self._now)
+
+    def grown(self, predicate: str, count: int, number: int) -> None:
+        """The rule with this number has brought so many facts."""
+        if not count:
+            return
+        self.new_facts += count
+        for reader in self._readers.get(predicate, ()):
+            if reader <= number:
+                self._later.add(reader)
+            elif reader not in self._queued:
+                self._queued.add(reader)
+                heappush(self._now, reader)

@@ -1,4 +1,4 @@
-"""What a materialisation took and gave, for programs and for people."""
+"""Reports on a materialisation, its cost and its results, for programs and for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corollary.program import Rule
 
 @dataclass
 class NodeReport:
-    """What evaluating one hyper-node took and gave."""
+    """The cost and the results of evaluating one hyper-node."""
 
     node: HyperNode
     strategy: str

@@ -1,18 +1,22 @@
-"""What every stage and every strategy on Spark is given: the session, where to keep things, the universe, the settings."""
+"""The context of every stage and strategy on Spark: the session, directories, the universe, the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from corollary.engines.spark.failures import driver_failures
 from corollary.engines.spark.held_relations import HeldRelations
 from corollary.engines.spark.terms.ids import HASH_BITS
+from corollary.reasoning.run import Run
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
+    from corollary.engines.spark.relations import FrameStore
     from corollary.engines.spark.terms.task_universe import TaskUniverse
     from corollary.engines.spark.terms.universe import SparkUniverse
     from corollary.engines.spark.workspace import Workspace
@@ -22,9 +26,25 @@ WAYS = ("single-task", "decomposable", "closure", "rounds")
 """The strategies for hyper-nodes, by name."""
 
 
+_NUMBERS: dict[str, tuple[int, int | None]] = {
+    "single_task_facts": (0, None),
+    "task_fact_cap": (0, None),
+    "task_memory": (0, None),
+    "fold_every": (1, None),
+    "partitions": (1, None),
+    "change_rows": (0, None),
+    "driver_facts": (0, None),
+    "fold_changes": (0, None),
+    "task_change_facts": (0, None),
+    "recompute_facts": (0, None),
+    "hash_bits": (1, HASH_BITS),
+}
+"""The numbers among the settings, each with its least and its greatest value."""
+
+
 @dataclass(frozen=True)
 class SparkSettings:
-    """What a user may change about the Spark engine; the defaults are for machines of a few gigabytes."""
+    """The settings of the Spark engine; the defaults are for machines of a few gigabytes."""
 
     single_task_facts: int = 4_000_000
     """A hyper-node whose inputs have no more facts than this is tried in one task."""
@@ -43,9 +63,9 @@ class SparkSettings:
     fold_changes: int = 20_000
     """Changes of a relation that stay beside it, however small it is; more than a quarter of a larger one are written with it."""
     task_change_facts: int = 20_000
-    """Hyper-nodes over no more facts than this are derived anew together, in one task, when they change."""
+    """Hyper-nodes over no more facts than this are recomputed together, in one task, when they change."""
     recompute_facts: int = 300_000
-    """A recursive hyper-node over no more facts than this is derived anew when it changes."""
+    """A recursive hyper-node over no more facts than this is recomputed when it changes."""
     strategy: str | None = None
     """The strategy that every hyper-node must use, for tests; None: the cheapest."""
     hash_bits: int = HASH_BITS
@@ -56,10 +76,15 @@ class SparkSettings:
     def __post_init__(self) -> None:
         if self.strategy is not None and self.strategy not in WAYS:
             raise ValueError(f"there is no strategy '{self.strategy}' on Spark; there are {', '.join(WAYS)}")
-
-
-def _never_stops() -> None:
-    return None
+        for name, (least, most) in _NUMBERS.items():
+            number = getattr(self, name)
+            if number is None and name == "partitions":
+                continue
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise TypeError(f"SparkSettings({name}=…) takes an integer, and not {number!r}")
+            if number < least or (most is not None and number > most):
+                room = f"at least {least}" if most is None else f"from {least} to {most}"
+                raise ValueError(f"SparkSettings({name}=…) takes an integer, {room}, and not {number}")
 
 
 def _tells_nobody(event: object) -> None:
@@ -68,18 +93,82 @@ def _tells_nobody(event: object) -> None:
 
 @dataclass
 class Context:
-    """Belongs to one knowledge base."""
+    """Belongs to one knowledge base. `spark` is the engine's own session, `caller` the session of the user."""
 
     spark: SparkSession
     workspace: Workspace
     universe: SparkUniverse
     settings: SparkSettings = field(default_factory=SparkSettings)
-    check: Callable[[], None] = _never_stops
-    """Raises where the run shall stop: a limit, an interrupt."""
+    run: Run = field(default_factory=Run)
+    """The operation at work; `running` sets it."""
+    facts: Callable[[], int] = field(default=lambda: 0)
+    """Gives the number of facts there are by now."""
     report: Callable[[object], None] = _tells_nobody
     """Takes what stages and strategies tell about themselves."""
     known_terms: TaskUniverse | None = None
     """Constants that the driver has looked up while it published."""
+    caller: SparkSession | None = None
+
+    @classmethod
+    def open(cls, caller: SparkSession, settings: SparkSettings, *, most_held: int = 0) -> Context:
+        """Return what a knowledge base works with in a session of its own beside the caller's."""
+        from corollary.engines.spark.engine_session import engine_session
+        from corollary.engines.spark.terms.universe import SparkUniverse
+        from corollary.engines.spark.workspace import Workspace
+
+        spark = engine_session(caller, settings.partitions or default_parallelism(caller))
+        workspace = Workspace(spark, settings.workspace)
+        return cls(
+            spark, workspace, SparkUniverse(spark, workspace, settings.hash_bits, most_held), settings, caller=caller
+        )
+
+    def for_caller(self, df: DataFrame) -> DataFrame:
+        """Return the rows of a data frame of the engine in the caller's session."""
+        from corollary.engines.spark.engine_session import in_session
+
+        return in_session(df, self.caller or self.spark)
+
+    def for_engine(self, df: DataFrame) -> DataFrame:
+        """Return the rows of a data frame of anybody's in the engine's session."""
+        from corollary.engines.spark.engine_session import in_session
+
+        return in_session(df, self.spark)
+
+    def use_all_tasks(self) -> None:
+        """Shuffles from now on have as many partitions as tasks run at once: on a cluster, executors come and go."""
+        from corollary.engines.spark.engine_session import set_partitions
+
+        set_partitions(self.spark, self.partitions)
+
+    def check(self) -> None:
+        """Raise at a limit or an interrupt of the run at work."""
+        self.run.check(self.facts() if self.run.counts_facts else None)
+
+    def check_store(self, store: FrameStore, more: int = 0) -> None:
+        """Raise at a limit or an interrupt of the run at work, which has derived so many facts more than a store has."""
+        self.run.check(store.facts + store.facts_beside + more if self.run.counts_facts else None)
+
+    @contextmanager
+    def running(self, run: Run, facts: Callable[[], int]) -> Iterator[None]:
+        """For this time the limits and interrupts of a run stop the jobs that run."""
+        before = self.run, self.facts
+        self.use_all_tasks()
+        self.run, self.facts = run, facts
+        try:
+            with driver_failures(self.spark):
+                yield
+        finally:
+            self.run, self.facts = before
+
+    @contextmanager
+    def counting(self, facts: Callable[[], int]) -> Iterator[None]:
+        """For this time somebody else knows the number of facts."""
+        before = self.facts
+        self.facts = facts
+        try:
+            yield
+        finally:
+            self.facts = before
 
     @cached_property
     def held(self) -> HeldRelations:

@@ -7,40 +7,68 @@ do not depend on each other run side by side.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from functools import reduce
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph
 from corollary.analysis.lowering import stated_predicates
-from corollary.engines.embedded.interrupts import noticing_interrupts
-from corollary.engines.embedded.report import NodeReport
-from corollary.engines.spark.derive_failures import derive_failures
+from corollary.analysis.stratification import readable
+from corollary.engines.embedded.report import NodeReport, RunReport
+from corollary.engines.spark.failures import derive_failures
 from corollary.engines.spark.maintenance.steps import owner_of, steps_of_node
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame, union
-from corollary.engines.spark.report import SparkNodeReport, SparkRunReport
 from corollary.engines.spark.strategies.alternating import run_by_turns
 from corollary.engines.spark.strategies.chooser import CLOSURE, DECOMPOSABLE, SINGLE_TASK, choose, shares_a_task
-from corollary.engines.spark.strategies.closures import Closure
-from corollary.engines.spark.strategies.decomposable import Decomposable
-from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome, Strategy
-from corollary.engines.spark.strategies.rounds import Rounds
-from corollary.engines.spark.strategies.single_task import SingleTask
-from corollary.engines.spark.tasks.plain_rules import constants_of
+from corollary.engines.spark.strategies.closures import ClosureStrategy
+from corollary.engines.spark.strategies.decomposable import DecomposableStrategy
+from corollary.engines.spark.strategies.jobs import JobStrategy, NodeJob, NodeOutcome
+from corollary.engines.spark.strategies.rounds import RoundsStrategy
+from corollary.engines.spark.strategies.single_task import SingleTaskStrategy
 from corollary.engines.spark.tasks.task_inputs import relations_of, rows_of
+from corollary.engines.spark.tasks.task_job import constants_of
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import settled
 from corollary.engines.spark.watched import run_watched
+from corollary.language import print_rule
 from corollary.planning import normalise_query
 from corollary.planning.optimisers import optimised_rule
 from corollary.planning.steps import is_auxiliary
-from corollary.program import Constant, Query
+from corollary.program import Constant, Query, Rule
+from corollary.reasoning.run import Run
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
+
+
+@dataclass
+class SparkNodeReport(NodeReport):
+    """`strategy` is how it ran on Spark, `reason` why in that way; `detail` is what the kernels in a task did.
+
+    Spark does not count rule instances in rounds: `instances` are then 0.
+    """
+
+    reason: str = ""
+    detail: str = ""
+
+
+class SparkRunReport(RunReport):
+    def explain(self, rules: dict[str, Rule], prefixes: dict[str, str]) -> str:
+        """For people: per hyper-node its strategy with the reason, its rules and what they gave."""
+        lines: list[str] = []
+        for report in self.nodes:
+            reason = report.reason if isinstance(report, SparkNodeReport) else ""
+            lines.append(
+                f"{report.node}  {report.strategy}: {report.rounds:,} rounds, {report.new_facts:,} new facts, "
+                f"{report.seconds * 1000:,.1f} ms"
+            )
+            lines.append(f"  because {reason}")
+            lines += [f"  {name}: {print_rule(rules[name], prefixes)}" for name in report.node.rules]
+        return readable("\n".join(lines))
+
 
 T = TypeVar("T")
 _SIDE_BY_SIDE = 4
@@ -79,7 +107,7 @@ class SparkEngine:
         self.forget()
 
     def forget(self) -> None:
-        """What was derived is out of date."""
+        """Drop the derived facts, which are out of date."""
         self.store.forget()
         self.is_materialised = False
 
@@ -96,18 +124,19 @@ class SparkEngine:
             self.materialise()
         return [name for name in self.store.arities if not is_auxiliary(name)]
 
-    def answers(self, query: Query) -> Frame:
+    def answers(self, query: Query, run: Run | None = None) -> Frame:
         """The distinct answers of a query, one column for each of its variables."""
         if not self.is_materialised:
             self.materialise()
         rule = normalise_query(query)
         module = Module(ModuleKind.NONRECURSIVE, (rule.name,))
         job = NodeJob(HyperNode((rule.name,)), (rule,), (module,), recursive=False)
-        ((outcome, _, _),) = self._watched([lambda: self.run(job, self.store)])
+        with self._running(run or Run()):
+            ((outcome, _, _),) = self._watched([lambda: self.run(job, self.store)])
         return outcome.facts.get(ANSWERS) or empty_frame(self.store.spark, rule.head.arity)
 
     def derived_by(
-        self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Frame], check: Callable[[int], None]
+        self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Frame], run: Run
     ) -> dict[str, Frame]:
         """The facts of predicates that these rules derive from the explicit facts and from those given.
 
@@ -123,7 +152,7 @@ class SparkEngine:
         for rule in graph.rules.values():
             store.arities.setdefault(rule.head.predicate, rule.head.arity)
         jobs = [NodeJob.of(graph, node, discards_errors=self._discards_errors) for node in graph.hyper_nodes]
-        with self._checking(check):
+        with self._running(run):
             (outcomes,) = self._watched([lambda: self.run_all(jobs, store)])
         found: dict[str, Frame] = {}
         for predicate in predicates:
@@ -133,33 +162,32 @@ class SparkEngine:
 
     # -- deriving ----------------------------------------------------------------------------------------------------
 
-    def materialise(
-        self,
-        *,
-        check: Callable[[int], None] = lambda facts: None,
-        finished: Callable[[NodeReport], None] = lambda report: None,
-    ) -> None:
-        """Derives everything. `check` is told the number of facts now and then and may stop it by raising: nothing changes."""
+    def materialise(self, run: Run | None = None) -> None:
+        """Derives everything; where the run stops it, nothing has changed."""
+        run = run or Run()
         self.forget()
         report = SparkRunReport()
-        with self._checking(check):
+        with self._running(run):
             try:
-                self._derive(report, finished)
+                self._derive(report, run)
             except BaseException:
                 self.forget()
                 raise
         self.report = report
         self.is_materialised = True
 
-    def change(self, change: Callable[[], T], graph: RuleGraph, check: Callable[[int], None]) -> T:
+    def change(self, change: Callable[[], T], graph: RuleGraph, run: Run) -> T:
         """Runs what changes the store, all or nothing; the rules are then those of the graph."""
-        with self._checking(check):
+        # The facts of before do not count, as some of them may go: the transaction knows how many there will be.
+        nothing = self._context.counting(lambda: 0)
+        with self._running(run), nothing, derive_failures("the change", self._context.workspace.path):
             (outcome,) = self._watched([change])
         self._graph = graph
         return outcome
 
     def know_restored(self) -> None:
-        """What was derived before is in the store, but for auxiliary facts, which are derived from it now."""
+        """Mark the store as restored with the facts that were derived before; derive auxiliary facts from them, which are not
+        stored."""
         jobs = [job for node in self._graph.hyper_nodes for job in self._jobs(node) if job.part_of is not None]
         self._know_predicates()
         if jobs:
@@ -167,24 +195,10 @@ class SparkEngine:
                 self._keep(job, outcome)
         self.is_materialised = True
 
-    @contextmanager
-    def _checking(self, check: Callable[[int], None]) -> Iterator[None]:
-        """For this time, limits and interrupts stop the jobs that run."""
-        before = self._context.check
-        with noticing_interrupts() as check_interrupt:
+    def _running(self, run: Run) -> AbstractContextManager[None]:
+        return self._context.running(run, lambda: self.store.facts)
 
-            def check_all() -> None:
-                check_interrupt()
-                before()
-                check(self.store.facts)
-
-            self._context.check = check_all
-            try:
-                yield
-            finally:
-                self._context.check = before
-
-    def _derive(self, report: SparkRunReport, finished: Callable[[NodeReport], None]) -> None:
+    def _derive(self, report: SparkRunReport, run: Run) -> None:
         self._know_predicates()
         waiting = [job for node in self._graph.hyper_nodes for job in self._jobs(node)]
         stopped: dict[HyperNode, NodeOutcome] = {}
@@ -197,11 +211,11 @@ class SparkEngine:
                 self._keep(job, outcome)
                 if job.part_of is None:
                     report.nodes.append(node_report)
-                    finished(node_report)
+                    run.finished(node_report)
             self._context.check()
 
     def _know_predicates(self) -> None:
-        """Those of heads, and those of stated facts that rules read: each has the explicit facts of another one."""
+        """Those of heads, and those of explicit facts that rules read: each has the explicit facts of another one."""
         store = self.store
         for rule in self._graph.rules.values():
             store.arities.setdefault(rule.head.predicate, rule.head.arity)
@@ -243,7 +257,7 @@ class SparkEngine:
 
         def run() -> list[NodeOutcome]:
             with self._failures(group):
-                return self._with_terms(lambda: SingleTask().run_together(group, self.store, self._context))
+                return self._with_terms(lambda: SingleTaskStrategy().run_together(group, self.store, self._context))
 
         (outcomes,) = self._watched([run])
         taken = time.perf_counter() - started
@@ -301,6 +315,7 @@ class SparkEngine:
                     store.add_derived(predicate, frame)
                 waiting.remove(job)
                 outcomes.append(outcome)
+            self._context.check_store(store)
         return outcomes
 
     def _run_group(
@@ -311,7 +326,7 @@ class SparkEngine:
         stopped = None
         if group:
             with self._failures(group):
-                found = self._with_terms(lambda: SingleTask().run_together(group, store, self._context))
+                found = self._with_terms(lambda: SingleTaskStrategy().run_together(group, store, self._context))
             for job, outcome in zip(group, found, strict=False):
                 if outcome.unfinished:
                     stopped = outcome
@@ -341,14 +356,14 @@ class SparkEngine:
                 # They append what they make round by round; the constants of their rules have to be known before.
                 with self._rounds_lock:
                     self.know_constants([job])
-                    return Rounds().run(job, store, self._context, before.facts if before else None)
+                    return RoundsStrategy().run(job, store, self._context, before.facts if before else None)
             case "alternating":
                 return run_by_turns(job, store, lambda turn, known: self.run(turn, known)[0])
             case _:
-                strategies: dict[str, Strategy] = {
-                    SINGLE_TASK: SingleTask(),
-                    DECOMPOSABLE: Decomposable(),
-                    CLOSURE: Closure(),
+                strategies: dict[str, JobStrategy] = {
+                    SINGLE_TASK: SingleTaskStrategy(),
+                    DECOMPOSABLE: DecomposableStrategy(),
+                    CLOSURE: ClosureStrategy(),
                 }
                 return self._with_terms(lambda: [strategies[strategy].run(job, store, self._context)])[0]
 
@@ -387,7 +402,7 @@ class SparkEngine:
         return derive_failures("the query" if names == "{}" else names, self._context.workspace.path)
 
     def _watched(self, functions: Sequence[Callable[[], T]]) -> list[T]:
-        return run_watched(self._context.spark, functions, self._context.check)
+        return run_watched(functions, self._context)
 
 
 Done = tuple[NodeJob, NodeOutcome, SparkNodeReport]

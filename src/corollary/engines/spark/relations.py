@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.spark.arrow_frames import rows_of_table
+from corollary.engines.spark_session.arrow_frames import rows_of_table
 from corollary.planning.steps import is_auxiliary
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Frame:
         return column_names(self.arity)
 
     def counted(self) -> Frame:
-        """The same with its number of rows, which costs a job where it isn't known."""
+        """Return this frame with its number of rows, which costs a job where it isn't known."""
         return self if self.rows is not None else replace(self, rows=self.df.count())
 
 
@@ -88,17 +88,6 @@ def empty_frame(spark: SparkSession, arity: int) -> Frame:
     return Frame(spark.createDataFrame([], id_schema(arity)), arity, 0)
 
 
-def frame_of_ids(spark: SparkSession, ids: np.ndarray[Any, np.dtype[np.int64]]) -> Frame:
-    """A frame of rows that the driver has, an array of n rows and `arity` columns; they are distinct."""
-    count, arity = ids.shape
-    if not count:
-        return empty_frame(spark, arity)
-    if not arity:
-        ids, count = np.zeros((1, 1), np.int64), 1
-    columns = [pa.array(np.ascontiguousarray(ids[:, place], np.int64)) for place in range(ids.shape[1])]
-    return Frame(rows_of_table(spark, pa.table(columns, names=column_names(arity))), arity, count)
-
-
 def union(frames: Sequence[Frame]) -> Frame:
     """The union of frames that are disjoint; there is at least one."""
     kept = [frame for frame in frames if frame.rows != 0] or list(frames[:1])
@@ -123,16 +112,19 @@ class FrameStore:
         self.explicit: dict[str, Frame] = {}
         self.derived: dict[str, list[Frame]] = {}
         self.owned: dict[str, dict[str, Frame]] = {}
+        self.facts_beside = 0
+        """At least so many facts there are of predicates that are elsewhere; limits count them, too."""
 
     def copy(self) -> FrameStore:
-        """The same facts in a store to which others can be added."""
+        """Return a store of the same facts, to which others can be added."""
         copied = FrameStore(self.spark, self.arities)
         copied.explicit = dict(self.explicit)
         copied.derived = {predicate: list(frames) for predicate, frames in self.derived.items()}
+        copied.facts_beside = self.facts_beside
         return copied
 
     def forget(self) -> None:
-        """What was derived is out of date."""
+        """Drop the derived facts, which are out of date."""
         self.derived.clear()
         self.owned.clear()
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Universe
+from corollary.engines.spark.failures import driver_failures
 from corollary.engines.spark.publish.chunks import Chunk, chunks_of, first_rows
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.publisher import write_decoded
@@ -48,7 +49,8 @@ class SparkResult(Result):
     def _count(self) -> int:
         if self._frame.rows is not None:
             return self._frame.rows
-        return self._decoded.summary.rows
+        with driver_failures(self._context.spark):
+            return self._decoded.summary.rows
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for row in self.constants():
@@ -62,7 +64,8 @@ class SparkResult(Result):
             yield from chunk.constants()
 
     def _chunks(self) -> Iterator[Chunk]:
-        return chunks_of(self._decoded)
+        with driver_failures(self._context.spark):
+            yield from chunks_of(self._decoded)
 
     @cached_property
     def _collected(self) -> tuple[Universe, Codes]:
@@ -94,22 +97,19 @@ class SparkResult(Result):
 
         `session` may only be the one that the rows stand on.
         """
-        if session is not None and session is not self._context.spark:
+        if session is not None and session is not (self._context.caller or self._context.spark):
             raise ValueError("these rows stand on another Spark session")
-        return self._decoded.df
+        return self._context.for_caller(self._decoded.df)
 
     @property
     def decoded(self) -> Decoded:
         """The rows with what is known of their constants, for those who write them."""
         return self._decoded
 
-    def view(self, name: str) -> str:
-        """A temporary view with a column for each variable; gives its name as texts of Spark SQL take it."""
-        return self._decoded.view(name)
-
     def write(self, path: str | PathLike[str], **options: Any) -> int:
         """Writes the rows and gives their number; the options are those of `write_decoded`."""
-        return write_decoded(self._decoded, path, **options)
+        with driver_failures(self._context.spark):
+            return write_decoded(self._decoded, path, **options)
 
     def __repr__(self) -> str:
         rows = "rows" if self._frame.rows is None and "_count" not in self.__dict__ else f"{len(self):,} rows"

@@ -1,4 +1,7 @@
-"""Spark jobs under watch: the main thread stays free to notice Ctrl-C and limits, and takes running jobs back."""
+"""Spark jobs under watch: the main thread stays free to notice Ctrl-C and limits, and takes running jobs back.
+
+What jobs have seen on their way is read here, too.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,26 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Observation, SparkSession
+
+    from corollary.engines.spark.context import Context
 
 T = TypeVar("T")
 _LOOK_EVERY = 0.1
 _OF_THREAD = threading.local()
 
 
-def run_watched(spark: SparkSession, functions: Sequence[Callable[[], T]], check: Callable[[], None]) -> list[T]:
+def run_watched(functions: Sequence[Callable[[], T]], context: Context) -> list[T]:
     """The results of functions that run side by side, each in a thread; one of them may call this again.
 
-    Where `check` raises, or one of them, or the user interrupts, the Spark jobs of all of them are cancelled first.
+    Where the run of the context stops, at a limit or an interrupt, or one of them raises, the Spark jobs of all of them are
+    cancelled first.
     """
+    spark = context.spark
     tags = [*getattr(_OF_THREAD, "tags", ()), f"corollary-{uuid.uuid4().hex}"]
     waiting: list[Future[T]] = []
 
@@ -33,7 +40,7 @@ def run_watched(spark: SparkSession, functions: Sequence[Callable[[], T]], check
     try:
         waiting += [pool.submit(tagged, function) for function in functions]
         while not all(one.done() for one in waiting):
-            check()
+            context.check()
             done, _ = wait(waiting, timeout=_LOOK_EVERY)
             for one in done:
                 one.result()
@@ -41,7 +48,8 @@ def run_watched(spark: SparkSession, functions: Sequence[Callable[[], T]], check
     except BaseException:
         # A function between two jobs starts another one, so they are cancelled until nobody runs any more.
         while not all(one.done() for one in waiting):
-            _cancel(spark, tags[-1])
+            with suppress(Exception):  # a driver that has ended runs no job
+                _cancel(spark, tags[-1])
             wait(waiting, timeout=_LOOK_EVERY)
         raise
     finally:
@@ -78,3 +86,13 @@ def _cancel(spark: SparkSession, tag: str) -> None:
 def _is_classic(spark: SparkSession) -> bool:
     """Spark Connect has no context, and needs none: its tags belong to the session."""
     return "connect" not in type(spark).__module__
+
+
+def seen_by(observation: Observation) -> dict[str, Any]:
+    """The metrics of a finished job; none where Spark removed the observer, since there was no row to see."""
+    try:
+        return observation.get
+    except Exception as error:
+        if "toPyRow" in str(error):  # an assertion that the metrics have a schema, which metrics of nothing have not
+            return {}
+        raise

@@ -10,9 +10,12 @@ import atexit
 import os
 import re
 import shutil
+import socket
 import tempfile
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
@@ -21,11 +24,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.arrow_frames import rows_of_table
-from corollary.engines.spark.cluster import is_local
-from corollary.engines.spark.observations import seen_by
+from corollary.engines.spark.checkpoints import Checkpoints
 from corollary.engines.spark.relations import Frame
-from corollary.engines.spark.shared_files import machines_without, rows_that_arrived
+from corollary.engines.spark.watched import seen_by
+from corollary.engines.spark_session.arrow_frames import rows_of_table
+from corollary.engines.spark_session.cluster import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,6 +67,8 @@ class Workspace:
         self.path = f"{parent.rstrip('/')}/corollary-{uuid.uuid4().hex[:12]}"
         self._written = 0
         self._is_open = True
+        # Beside it and not inside: another knowledge base may be lent it, and closes later.
+        self._checkpoints = Checkpoints(spark, f"{self.path}-checkpoints")
         try:
             _make_directory(spark, self.path)
         except Exception as error:  # Java's, or Python's: what matters is that there is no directory
@@ -93,7 +98,7 @@ class Workspace:
         return Frame(written, len(df.columns) if arity is None else arity, rows, lies_in=(path,))
 
     def write(self, df: DataFrame, name: str) -> tuple[DataFrame, int]:
-        """The same for a table of any columns: the table as it was written, and the number of its rows."""
+        """Write a table of any columns; return the table as it was written, and the number of its rows."""
         return self._write_to(self.place(name), df)
 
     def keep(self, table: pa.Table, name: str) -> tuple[DataFrame, str]:
@@ -137,8 +142,11 @@ class Workspace:
 
     def checkpoint(self, df: DataFrame) -> DataFrame:
         """The rows in reliable storage, without their history: no lost executor can lose them."""
-        _use_for_checkpoints(self._spark, f"{self.path}/checkpoints")
-        return df.checkpoint(eager=True)
+        return self._checkpoints.write(df)
+
+    def forget(self, df: DataFrame) -> None:
+        """Remove the files of a checkpoint that nothing reads any more."""
+        self._checkpoints.forget(df)
 
     def remove(self, path: str) -> None:
         """Removes a table of this workspace that nothing reads any more; what can't be removed now goes with the rest."""
@@ -150,6 +158,7 @@ class Workspace:
         if self._is_open:
             self._is_open = False
             atexit.unregister(self.close)
+            self._checkpoints.close()
             self.remove(self.path)
 
     def __enter__(self) -> Workspace:
@@ -166,17 +175,6 @@ def _not_shared(what: str) -> ProgramError:
 
 def _master(spark: SparkSession) -> str:
     return spark.conf.get("spark.master", None) or "the address of the session"
-
-
-def _use_for_checkpoints(spark: SparkSession, path: str) -> None:
-    """Spark has one directory for checkpoints in a process; several knowledge bases take turns."""
-    try:
-        context = spark.sparkContext
-    except Exception:  # Spark Connect has none, and uses the directory of its server
-        return
-    current = context.getCheckpointDir()
-    if current is None or not str(current).startswith(path):
-        context.setCheckpointDir(path)
 
 
 # -- files, where Hadoop finds them ------------------------------------------------------------------------------------
@@ -235,3 +233,45 @@ def _reason(error: Exception) -> str:
         return error.strerror or str(error)
     java = getattr(error, "java_exception", None)
     return str(java.getMessage() if java is not None else error).strip().splitlines()[0]
+
+
+# Whether a directory is the same one on all machines of a cluster.
+#
+# Spark believes that it is. Where every machine has a disk of its own under that path, a table that tasks wrote lacks
+# the parts of the other machines, and nothing says so. So the tasks look for a file of the driver at the start, and
+# the driver counts the rows that arrived.
+
+
+_MARKER = "driver"
+_TASKS_PER_SLOT = 4
+"""More tasks than run at once, so that most likely every executor gets one."""
+
+
+@dataclass(frozen=True)
+class _Looks:
+    marker: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            pass
+        if not Path(self.marker).exists():
+            yield pa.RecordBatch.from_pydict({"machine": [socket.gethostname()]})
+
+
+def machines_without(spark: SparkSession, directory: Path) -> list[str]:
+    """The machines whose tasks do not see a directory of the driver."""
+    marker = directory / _MARKER
+    marker.write_text("of the driver\n", encoding="utf-8")
+    try:
+        tasks = _TASKS_PER_SLOT * spark.sparkContext.defaultParallelism
+        rows = spark.range(0, tasks, 1, tasks).mapInArrow(_Looks(str(marker)), "machine string")
+        return sorted({row["machine"] for row in rows.collect()})
+    finally:
+        marker.unlink(missing_ok=True)
+
+
+def rows_that_arrived(directory: Path) -> int:
+    """The rows in the Parquet files of a directory, by what the files say of themselves."""
+    import pyarrow.parquet as parquet
+
+    return sum(parquet.read_metadata(part).num_rows for part in directory.glob("part-*"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corollary.pictures.layout.geometry import Size
-from corollary.pictures.layout.layering import Level, Task, levels_of
+from corollary.pictures.layout.layering import LayeringProblem, Level, levels_of
 from corollary.pictures.layout.layers import Layers, in_layers
 from corollary.pictures.layout.ordering import order_rows
 from corollary.pictures.layout.placing import place
@@ -100,7 +100,7 @@ def _levels(
         successors[source].append(target)
         predecessors[target].append(source)
     widths = [size.width + BOX_GAP for size in sizes]
-    return levels_of(Task(vertices, successors, predecessors, strata, widths, limit))
+    return levels_of(LayeringProblem(vertices, successors, predecessors, strata, widths, limit))
 
 
 def _connected(count: int, edges: Iterable[tuple[int, int]]) -> list[list[int]]:

@@ -33,9 +33,6 @@ class Rectangle:
     def middle(self) -> float:
         return self.x + self.width / 2
 
-    def overlaps(self, other: Rectangle) -> bool:
-        return self.x < other.right and other.x < self.right and self.y < other.bottom and other.y < self.bottom
-
     def contains(self, point: Point) -> bool:
         return self.x < point[0] < self.right and self.y < point[1] < self.bottom
 
@@ -49,22 +46,6 @@ class Curve:
     def pieces(self) -> list[tuple[Point, Point, Point, Point]]:
         p = self.points
         return [(p[i], p[i + 1], p[i + 2], p[i + 3]) for i in range(0, len(p) - 1, 3)]
-
-    def samples(self, per_piece: int = 16) -> list[Point]:
-        """Points along the curve, from its start to its end."""
-        found = [self.points[0]]
-        for a, b, c, d in self.pieces():
-            for step in range(1, per_piece + 1):
-                t = step / per_piece
-                u = 1 - t
-                weights = (u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t)
-                found.append(
-                    (
-                        sum(w * point[0] for w, point in zip(weights, (a, b, c, d), strict=True)),
-                        sum(w * point[1] for w, point in zip(weights, (a, b, c, d), strict=True)),
-                    )
-                )
-        return found
 
     def reversed(self) -> Curve:
         return Curve(self.points[::-1])

@@ -16,7 +16,7 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Task:
+class LayeringProblem:
     """Vertices with their strata and widths, and edges without cycle that never lead to a smaller stratum."""
 
     vertices: Sequence[int]
@@ -27,7 +27,7 @@ class Task:
     max_width: float
 
 
-def levels_of(task: Task) -> dict[int, Level]:
+def levels_of(task: LayeringProblem) -> dict[int, Level]:
     """A level for each vertex, above those of its successors; a layer is wider than `max_width` for a lone vertex only.
 
     The longest way to a vertex gives its level. Where a layer is full, vertices with a short way ahead go lower.
@@ -47,7 +47,7 @@ def levels_of(task: Task) -> dict[int, Level]:
     return _without_empty_layers(levels)
 
 
-def _pull_down(task: Task, order: Sequence[int], levels: dict[int, Level], used: dict[Level, float]) -> None:
+def _pull_down(task: LayeringProblem, order: Sequence[int], levels: dict[int, Level], used: dict[Level, float]) -> None:
     """Moves vertices that feed more than they need towards what they feed: their edges get shorter."""
     last: dict[int, int] = {}
     for level in levels.values():
@@ -75,7 +75,7 @@ def _without_empty_layers(levels: dict[int, Level]) -> dict[int, Level]:
     return {vertex: Level(level.stratum, steps[level.stratum][level.step]) for vertex, level in levels.items()}
 
 
-def _topological_order(task: Task) -> list[int]:
+def _topological_order(task: LayeringProblem) -> list[int]:
     """Among the vertices that may come next the one with the longest way ahead of it: it should stand high."""
     plain = _any_topological_order(task)
     ahead: dict[int, int] = {}
@@ -95,7 +95,7 @@ def _topological_order(task: Task) -> list[int]:
     return order
 
 
-def _any_topological_order(task: Task) -> list[int]:
+def _any_topological_order(task: LayeringProblem) -> list[int]:
     missing = {vertex: len(task.predecessors[vertex]) for vertex in task.vertices}
     order = [vertex for vertex in task.vertices if not missing[vertex]]
     for vertex in order:

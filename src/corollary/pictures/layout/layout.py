@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from corollary.pictures.layout.components import COMPONENT_GAP, Component, arrange, shelves, usual_width
-from corollary.pictures.layout.geometry import Curve, Rectangle, Size
+from corollary.pictures.layout.geometry import Curve, Point, Rectangle, Size, bend, straight
 from corollary.pictures.layout.layering import Level
-from corollary.pictures.layout.orientation import backward_edges
-from corollary.pictures.layout.routing import STUB, Column, loop, loop_room, ports, route
 
 BAND_PADDING = 26.0
 _BAND_GAP = 10.0
@@ -49,7 +47,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """What all shelves share: `downward` has the ends of each link from top to bottom."""
+    """The data that all shelves share: `downward` has the ends of each link from top to bottom."""
 
     sizes: Sequence[Size]
     links: Sequence[Link]
@@ -126,11 +124,11 @@ class _Shelf:
             for number, way in layers.routes.items():
                 link, (upper, lower) = self._drawing.links[number], (self.boxes[way[0]], self.boxes[way[-1]])
                 turned = link.source == way[-1]
-                between = [Column(x[w], *self._extent(level_of[w])) for w in way[1:-1]]
+                between = [LayerPassage(x[w], *self._extent(level_of[w])) for w in way[1:-1]]
                 curve = route(
-                    Column(out[number], upper.bottom, self._extent(level_of[way[0]])[1]),
+                    LayerPassage(out[number], upper.bottom, self._extent(level_of[way[0]])[1]),
                     between,
-                    Column(into[number], self._extent(level_of[way[-1]])[0], lower.y),
+                    LayerPassage(into[number], self._extent(level_of[way[-1]])[0], lower.y),
                     (link.head, 0.0) if turned else (0.0, link.head),
                 )
                 found[number] = curve.reversed() if turned else curve
@@ -189,3 +187,118 @@ def _loops(links: Sequence[Link], boxes: Mapping[int, Rectangle]) -> dict[int, C
             found[number] = loop(boxes[link.source], seen.get(link.source, 0), link.head)
             seen[link.source] = seen.get(link.source, 0) + 1
     return found
+
+
+# Which edges have to be turned round so that a graph has no cycle.
+
+
+def backward_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
+    """Positions of edges without which the vertices 0 … count-1 have no cycle; loops are not among them.
+
+    A depth-first walk in the order of the vertices finds them: they lead to a vertex that it has entered and not left.
+    """
+    out: list[list[int]] = [[] for _ in range(count)]
+    for position, (source, target) in enumerate(edges):
+        if source != target:
+            out[source].append(position)
+    entered, left = [False] * count, [False] * count
+    backward: set[int] = set()
+    for root in range(count):
+        if entered[root]:
+            continue
+        entered[root] = True
+        # The walk keeps its own stack: a chain of rules may be longer than Python's.
+        stack = [(root, iter(out[root]))]
+        while stack:
+            vertex, rest = stack[-1]
+            for position in rest:
+                target = edges[position][1]
+                if not entered[target]:
+                    entered[target] = True
+                    stack.append((target, iter(out[target])))
+                    break
+                if not left[target]:
+                    backward.add(position)
+            else:
+                left[vertex] = True
+                stack.pop()
+    return backward
+
+
+# The curves of the edges, when every box and every waypoint has its place.
+#
+# Between two layers an edge is an S; where it passes a layer it is straight. Nothing stands between layers, and a
+# waypoint keeps its column of the layer free: so no edge runs through a box that it does not belong to.
+
+
+STUB = 12.0
+_PORT_GAP = 20.0
+_LOOP = 26.0
+_NEXT_LOOP = 12.0
+
+
+@dataclass(frozen=True)
+class LayerPassage:
+    """Where a route passes a layer: its place from left to right, and the top and the bottom of the layer there."""
+
+    x: float
+    top: float
+    bottom: float
+
+
+def spread(box: Rectangle, ends: Sequence[tuple[float, int]]) -> dict[int, float]:
+    """A place on the upper or lower side of a box for each edge; `ends` says where it goes and which edge it is."""
+    gap = min(_PORT_GAP, box.width * 0.7 / max(1, len(ends) - 1))
+    first = box.middle - gap * (len(ends) - 1) / 2
+    return {edge: first + gap * index for index, (_, edge) in enumerate(sorted(ends))}
+
+
+def route(
+    upper: LayerPassage, between: Sequence[LayerPassage], lower: LayerPassage, heads: tuple[float, float]
+) -> Curve:
+    """The curve from the lower side of a box to the upper side of another one.
+
+    `upper` and `lower` are ports: their `top` and `bottom` are the side of the box and the side of its layer. `heads`
+    is the room that the curve leaves for an arrow's head at its upper and at its lower end.
+    """
+    points: list[Point] = [(upper.x, upper.top + heads[0])]
+    _go_straight(points, (upper.x, upper.bottom + STUB))
+    for column in between:
+        points.extend(bend(points[-1], (column.x, column.top - STUB)))
+        _go_straight(points, (column.x, column.bottom + STUB))
+    points.extend(bend(points[-1], (lower.x, lower.top - STUB)))
+    _go_straight(points, (lower.x, lower.bottom - heads[1]))
+    return Curve(tuple(points))
+
+
+def loop(box: Rectangle, number: int, head: float) -> Curve:
+    """The curve from a box to itself, on its right; each further one is wider."""
+    reach = _LOOP + _NEXT_LOOP * number
+    away = min(min(box.height * 0.28, 12.0) + 2.0 * number, box.height * 0.45)  # it ends beside its box
+    middle = box.y + box.height / 2
+    start, end = (box.right, middle + away), (box.right + head, middle - away)
+    return Curve((start, (box.right + reach, start[1] + 4), (box.right + reach, end[1] - 4), end))
+
+
+def loop_room(loops: int) -> float:
+    """How much room a box needs on its right."""
+    return _LOOP + _NEXT_LOOP * (loops - 1) if loops else 0.0
+
+
+def ports(
+    boxes: Mapping[int, Rectangle], routes: Mapping[int, Sequence[int]], x: Mapping[int, float]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Where each edge leaves its upper box and where it enters its lower one."""
+    leaving: dict[int, list[tuple[float, int]]] = {}
+    entering: dict[int, list[tuple[float, int]]] = {}
+    for edge, way in routes.items():
+        leaving.setdefault(way[0], []).append((x[way[1]], edge))
+        entering.setdefault(way[-1], []).append((x[way[-2]], edge))
+    out = {edge: place for box, ends in leaving.items() for edge, place in spread(boxes[box], ends).items()}
+    into = {edge: place for box, ends in entering.items() for edge, place in spread(boxes[box], ends).items()}
+    return out, into
+
+
+def _go_straight(points: list[Point], to: Point) -> None:
+    if points[-1] != to:
+        points.extend(straight(points[-1], to))

@@ -1,5 +1,12 @@
 """Rules that say the same with less work (paper 001, sections 2.3.4 and 2.3.5), before they are brought into normal form."""
 
-from corollary.planning.optimisers.passes import NAMES, PASSES, make_only_exact, optimised_rule, optimised_rules
+from corollary.planning.optimisers.passes import (
+    NAMES,
+    PASSES,
+    SUBSUMED,
+    make_only_exact,
+    optimised_rule,
+    optimised_rules,
+)
 
-__all__ = ["NAMES", "PASSES", "make_only_exact", "optimised_rule", "optimised_rules"]
+__all__ = ["NAMES", "PASSES", "SUBSUMED", "make_only_exact", "optimised_rule", "optimised_rules"]

@@ -1,4 +1,4 @@
-"""What an equality of a body does: it gives a variable its value, or it compares values that are there."""
+"""Equalities in a body, which give a variable its value or compare values that are there; where they can, they become joins."""
 
 from __future__ import annotations
 
@@ -78,3 +78,33 @@ def substituted(rule: Rule, variable: Variable, term: Term, equality: BodyElemen
 
     body = (rename_element(element, by) for element in rule.body if element is not equality)  # type: ignore[arg-type]
     return replace(rule, head=rewrite_atom(rule.head, by), body=tuple(body))
+
+
+def constants_for_variables(rule: Rule, *, exact: bool = False) -> Rule:
+    """Return the rule with constants for variables that equal them: `q(X, Y), Y = "a"` looks up `q(X, "a")`.
+
+    A variable that facts bind may hold another number of the same value. It is replaced only by a constant that equals no other
+    one, or where all constants are `exact`.
+    """
+    for equality, mine, other in equalities(rule):
+        if not isinstance(other, Constant):
+            continue
+        is_fact = mine.name in bound_by_facts(rule.body)
+        if gives_value(equality, mine, other, rule.body) or (is_fact and (exact or is_like_no_other(other))):
+            return constants_for_variables(substituted(rule, mine, other, equality), exact=exact)
+    return rule
+
+
+def join_condition(rule: Rule, *, exact: bool = False) -> Rule:
+    """Return the rule with one variable for two that an equality makes the same: `q(X), r(Y), X = Y` joins as `q(X), r(X)` does.
+
+    An equality compares numbers by value, a join by identity, and `1` and `1.0e0` are equal and yet two constants. So two
+    variables that facts bind become one only where all constants are `exact`: none equals another.
+    """
+    for equality, mine, other in equalities(rule):
+        if not isinstance(other, Variable):
+            continue
+        are_facts = {mine.name, other.name} <= bound_by_facts(rule.body)
+        if gives_value(equality, mine, other, rule.body) or (exact and are_facts):
+            return join_condition(substituted(rule, mine, other, equality), exact=exact)
+    return rule

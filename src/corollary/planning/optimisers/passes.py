@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from decimal import Decimal
 
-from corollary.planning.optimisers.constants import constants_for_variables
-from corollary.planning.optimisers.duplicates import without_duplicates
-from corollary.planning.optimisers.join_condition import join_condition
-from corollary.planning.optimisers.literal_order import most_restrictive_first
-from corollary.planning.optimisers.rule_order import producers_first
+from corollary.planning.optimisers.equalities import constants_for_variables, join_condition
+from corollary.planning.optimisers.order import most_restrictive_first, producers_first
 from corollary.planning.optimisers.subsumption import without_subsumed
 from corollary.program import (
     AggregateTerm,
@@ -23,6 +21,12 @@ from corollary.program import (
     all_terms_of,
     subterms,
 )
+
+
+def without_duplicates(rule: Rule, *, exact: bool = False) -> Rule:
+    body = tuple(dict.fromkeys(rule.body))
+    return rule if len(body) == len(rule.body) else replace(rule, body=body)
+
 
 PASSES: dict[str, Callable[..., Rule]] = {
     "join-condition": join_condition,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -83,10 +83,18 @@ PARTS: dict[str, tuple[tuple[str, ...], Callable[[Moment], Value]]] = {
 _SAMPLE = {"dateTime": '"2026-01-31T12:30:45.5Z"', "date": '"2026-01-31Z"', "time": '"12:30:45.5Z"'}
 _SAMPLED = {"year": "2026", "month": "1", "day": "31", "hours": "12", "minutes": "30", "seconds": "45.5"}
 _IRIS_PARTS = {"hours": "HOUR", "minutes": "MINUTE", "seconds": "SECOND"}
+
+
+def _spelled(part: str, name: str) -> Iterator[str]:
+    """As IRIS has it: HOURS_FROM_TIME, and HOUR_FROM_TIME."""
+    for word in dict.fromkeys((_IRIS_PARTS.get(part, part.upper()), part.upper())):
+        yield f"{word}_FROM_{name.upper()}"
+
+
 for _part, (_types, _find) in PARTS.items():
     for _type in _types:
         _TIME(
-            f"func:{_part}-from-{_type}", f"{_IRIS_PARTS.get(_part, _part.upper())}_FROM_{_type.upper()}",
+            f"func:{_part}-from-{_type}", *_spelled(_part, _type),
             of=_type, gives="decimal" if _part == "seconds" else "integer", summary=f"the {_part} of a {_type}",
             examples=[(f"func:{_part}-from-{_type}({_SAMPLE[_type]}^^xsd:{_type})", _SAMPLED[_part])],
         )(_find)  # fmt: skip
@@ -143,7 +151,8 @@ for _type, _left, _right, _result in [
     ("time", "11:12:00Z", "04:00:00Z", "PT7H12M"),
 ]:
     _TIME(
-        f"func:subtract-{_type}s", f"SUBTRACT_{_type.upper()}S", of=f"{_type}, {_type}", gives="dayTimeDuration",
+        f"func:subtract-{_type}s", f"SUBTRACT_{_type.upper()}S", f"{_type.upper()}_SUBTRACT", of=f"{_type}, {_type}",
+        gives="dayTimeDuration",
         summary=f"how much time lies between two values of {_type}, the second one first",
         examples=[
             (f'func:subtract-{_type}s("{_left}"^^xsd:{_type}, "{_right}"^^xsd:{_type})',
@@ -226,26 +235,29 @@ for _type, _one, _two, _both, _less, _twice, _third in [
     _a, _b = f'"{_one}"^^xsd:{_type}', f'"{_two}"^^xsd:{_type}'
     _upper = _type.upper()
     _DURATION(
-        f"func:add-{_type}s", f"ADD_{_upper}S", of=f"{_type}, {_type}", gives=_type, summary="the sum",
+        f"func:add-{_type}s", f"ADD_{_upper}S", f"ADD_{_upper}", f"{_upper}_ADD", of=f"{_type}, {_type}", gives=_type,
+        summary="the sum",
         examples=[(f"func:add-{_type}s({_a}, {_b})", f'"{_both}"^^xsd:{_type}')],
     )(_sum(1))  # fmt: skip
     _DURATION(
-        f"func:subtract-{_type}s", f"SUBTRACT_{_upper}S", of=f"{_type}, {_type}", gives=_type,
+        f"func:subtract-{_type}s", f"SUBTRACT_{_upper}S", f"{_upper}_SUBTRACT", of=f"{_type}, {_type}", gives=_type,
         summary="the difference", examples=[(f"func:subtract-{_type}s({_a}, {_b})", f'"{_less}"^^xsd:{_type}')],
     )(_sum(-1))  # fmt: skip
     _DURATION(
-        f"func:multiply-{_type}", f"MULTIPLY_{_upper}", of=f"{_type}, number", gives=_type,
+        f"func:multiply-{_type}", f"MULTIPLY_{_upper}", f"{_upper}_MULTIPLY", of=f"{_type}, number", gives=_type,
         summary="the duration so many times", examples=[(f"func:multiply-{_type}({_a}, 2.5)", f'"{_twice}"^^xsd:{_type}')],
     )(lambda duration, number: _scaled(duration, _amount(number)))  # fmt: skip
     _DURATION(
-        f"func:divide-{_type}", f"DIVIDE_{_upper}", of=f"{_type}, number", gives=_type, summary="a part of the duration",
+        f"func:divide-{_type}", f"DIVIDE_{_upper}", f"{_upper}_DIVIDE", of=f"{_type}, number", gives=_type,
+        summary="a part of the duration",
         examples=[
             (f"func:divide-{_type}({_a}, 3)", f'"{_third}"^^xsd:{_type}'), (f"func:divide-{_type}({_a}, 0)", None),
             (f'func:divide-{_type}({_a}, "INF"^^xsd:double)', '"PT0S"^^xsd:dayTimeDuration'),
         ],
     )(lambda duration, number: _scaled(duration, _one_part(number)))  # fmt: skip
     _DURATION(
-        f"func:divide-{_type}-by-{_type}", f"DIVIDE_{_upper}_BY_{_upper}", of=f"{_type}, {_type}", gives="decimal",
+        f"func:divide-{_type}-by-{_type}", f"DIVIDE_{_upper}_BY_{_upper}", f"{_upper}_DIVIDE_BY_{_upper}",
+        of=f"{_type}, {_type}", gives="decimal",
         summary="how often the second duration goes into the first",
         examples=[(f"func:divide-{_type}-by-{_type}({_a}, {_b})", "8" if _one == "P2Y" else "4")],
     )(_quotient)  # fmt: skip

@@ -24,6 +24,7 @@ from corollary.program.datatypes.calendar import CALENDAR_TYPES
 from corollary.program.datatypes.durations import DURATION_TYPES, Duration
 from corollary.program.datatypes.numbers import INTEGER_RANGES
 from corollary.program.datatypes.texts import STRING_TYPES, binary_text, bytes_of
+from corollary.program.datatypes.typed import NOT_IN_IRIS
 from corollary.program.values import RDF, XSD, Iri, Literal, Structure, Value
 
 
@@ -183,5 +184,8 @@ def _to_binary(name: str) -> Callable[[Value], Value | None]:
 
 
 def to_iri(value: Value) -> Iri | None:
+    """The IRI of a text that may be one, as `"…"^^rif:iri` reads it; an IRI is one already."""
+    if isinstance(value, Iri):
+        return value
     text = None if isinstance(value, (Structure, tuple)) else text_of(value)
-    return None if text is None else Iri(text)
+    return Iri(text) if text is not None and NOT_IN_IRIS.search(text) is None else None

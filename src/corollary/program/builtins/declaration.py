@@ -14,16 +14,23 @@ from decimal import DecimalException
 from typing import Any
 
 from corollary.program.arithmetic import EvaluationError, number_of
-from corollary.program.builtins.names import FUNC, PRED
 from corollary.program.datatypes import DATATYPES, duration_of, is_value_of, moment_of, single
 from corollary.program.values import RDF, XSD, Iri, Literal, Value, canonical
+
+FUNC = "http://www.w3.org/2007/rif-builtin-function#"
+PRED = "http://www.w3.org/2007/rif-builtin-predicate#"
+HAS_VALUE = "HAS_VALUE"
+"""What `ADD(X, 1, _)` means: that the sum has a value."""
+ROUND_TO_BITS = "ROUND_TO_BITS"
+"""What the setting `precision` does to the sides of comparisons."""
+
 
 Apply = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a function takes, one type each; behind `required` ones the others may be missing, `rest` may be repeated."""
+    """The parameters of a function, one type each; those after the `required` ones may be missing, and `rest` may be repeated."""
 
     types: tuple[str, ...]
     required: int

@@ -25,6 +25,19 @@ def _is_list(value: Value) -> bool:
 
 
 @_LISTS(
+    "IS_NOT_LIST",
+    of="any",
+    gives="boolean",
+    raw=True,
+    is_predicate=True,
+    summary="the constant is no list",
+    examples=[("IS_NOT_LIST(a)", "true"), ("IS_NOT_LIST([])", "false")],
+)
+def _is_not_list(value: Value) -> bool:
+    return not isinstance(value, tuple)
+
+
+@_LISTS(
     "pred:list-contains",
     "LIST_CONTAINS",
     of="list, any",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from corollary.program.arithmetic import compare
-from corollary.program.builtins.names import HAS_VALUE
+from corollary.program.builtins.declaration import HAS_VALUE
 from corollary.program.builtins.registry import declare
 from corollary.program.values import Value, datatype_of, identity
 
@@ -23,6 +23,21 @@ for _symbol, _name, _summary, _example in [
     _COMPARISON(_name, of="any, any", summary=_summary, operator=_symbol, examples=[(f"{_name}({_example})", "true")])(
         partial(compare, _symbol)
     )
+
+
+for _name, _truth in (("TRUE", True), ("FALSE", False)):
+    _COMPARISON(
+        _name, of="", summary=f"is always {_name.lower()}; in a body it is written with or without brackets",
+        examples=[(f"{_name}()", _name.lower())],
+    )(partial(bool, _truth))  # fmt: skip
+
+
+for _name, _symbol, _which in (("MAX", "<", "greater"), ("MIN", ">", "lesser")):
+    declare(
+        _name, chapter="Comparison", of="any, any", gives="any", raw=True,
+        summary=f"the {_which} of two values by order; of equal ones the first",
+        examples=[(f"{_name}(1, 2.5)", "2.5" if _name == "MAX" else "1"), (f"{_name}(1, a)", None)],
+    )(partial(lambda symbol, left, right: right if compare(symbol, left, right) else left, _symbol))  # fmt: skip
 
 
 @_COMPARISON(
@@ -70,7 +85,7 @@ for _symbol, _rif, _iris, _summary, _example in [
     ("!=", "boolean-not-equal", "BOOLEAN_NOT_EQUAL", "the booleans differ", "true, false"),
     ("<", "boolean-less-than", "BOOLEAN_LESS", "false comes before true", "false, true"),
     ("<=", "boolean-less-than-or-equal", "BOOLEAN_LESS_EQUAL", "not greater", "true, true"),
-    (">", "boolean-greater-than", "BOOLEAN_GREATER", "true comes behind false", "true, false"),
+    (">", "boolean-greater-than", "BOOLEAN_GREATER", "true comes after false", "true, false"),
     (">=", "boolean-greater-than-or-equal", "BOOLEAN_GREATER_EQUAL", "not less", "true, false"),
 ]:
     _BOOLEAN(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from corollary.program.arithmetic import calculate, compare, number_of
-from corollary.program.builtins.names import ROUND_TO_BITS
+from corollary.program.builtins.declaration import ROUND_TO_BITS
 from corollary.program.builtins.registry import declare
 from corollary.program.values import EXACT, Value
 from corollary.settings import ALL_BITS

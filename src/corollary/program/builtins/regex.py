@@ -1,248 +1,215 @@
-r"""Regular expressions of XPath and XML Schema, as Python's.
+r"""Regular expressions of XPath and XML Schema, run in linear time wherever their pattern allows it.
 
-They differ in `\i`, `\c` and `\p{…}`, in what `\d`, `\w`, `\s` and `.` stand for, in the subtraction of classes `[a-z-[aeiou]]`,
-and in that Python's own escapes mean nothing here.
+RE2 never takes more time than the length of the text calls for. It has no back-references, no more than 1,000 repetitions, and
+goes another way than backtracking engines where a repetition matches nothing, which may show in what is replaced. Such patterns
+run with a limit on time inside: a text that takes too long is a limit that was reached (E302), and never waited for.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import Any, Protocol
 
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.program.arithmetic import EvaluationError
-from corollary.program.builtins.unicode_blocks import block_ranges
+from corollary.program.builtins.regex_syntax import RegexTree, literal_regex, python_text, re2_text, read_regex, size_of
 
-_START = ":A-Z_a-zÀ-ÖØ-öø-˿Ͱ-ͽͿ-\u1fff\u200c\u200d⁰-\u218fⰀ-\u2fef、-\ud7ff豈-\ufdcfﷰ-\ufffd\U00010000-\U000effff"
-_NAME = _START + r"\-.0-9·\u0300-\u036f\u203f\u2040"
-_SINGLE = {"n": "\n", "r": "\r", "t": "\t", **{letter: letter for letter in "\\|.?*+(){}-[]^$"}}
-_SEVERAL = {"s": r" \t\n\r", "d": r"\d", "i": _START, "c": _NAME}
-"""The insides of classes; in capitals they stand for all other characters."""
-_QUANTIFIER = re.compile(r"[?*+]|\{[0-9]+(?:,[0-9]*)?\}")
+_DEEPEST = 100
+_RE2_MEMORY = 1 << 25  # bytes for the program of one pattern and its states
+_LARGEST = 50_000  # ranges of characters in a pattern with its repetitions written out, as RE2 compiles it
+_LARGEST_OF_ALL = 200_000  # characters of any pattern: the other engine writes repetitions out, too
+LONGEST_MATCH = 2.0
+"""Seconds of the processor that one match may take where time is not linear."""
+_SECONDS_PER_TEXT, _SECONDS_PER_CHARACTER, _SECONDS_AT_FIRST = 1e-3, 1e-6, 5.0
+
+
+class _Engine(Protocol):
+    """Runs a pattern: RE2 over bytes, or backtracking over texts."""
+
+    def has_match(self, text: str) -> bool: ...
+
+    def matches_all(self, text: str) -> bool: ...
+
+    def replaced(self, text: str, by: RegexReplacement) -> str: ...
+
+
+class RegexReplacement:
+    """The replacement of each match: texts, and numbers of groups."""
+
+    def __init__(self, parts: Iterable[str | int]) -> None:
+        self.parts = tuple(parts)
+
+    @property
+    def for_arrow(self) -> str | None:
+        """The replacement in Arrow's notation; None where that cannot refer to a group."""
+        if any(isinstance(part, int) and part > 9 for part in self.parts):
+            return None
+        return "".join(f"\\{part}" if isinstance(part, int) else part.replace("\\", "\\\\") for part in self.parts)
+
+    def of(self, group: Callable[[int], str | None]) -> str:
+        return "".join((group(part) or "") if isinstance(part, int) else part for part in self.parts)
+
+
+class CompiledRegex:
+    """A pattern that was read. `linear` is its text for RE2 where that runs it; `linear_groups` where its groups are the same."""
+
+    def __init__(self, pattern: str, tree: RegexTree) -> None:
+        self.groups = tree.groups
+        written = None if tree.has_back_references or size_of(tree.root, by_ranges=True) > _LARGEST else re2_text(tree)
+        compiled_by_re2 = _compile_re2(written) if written is not None else None
+        self.linear = written if compiled_by_re2 is not None else None
+        self.linear_groups = self.linear is not None and not tree.repeats_nothing
+        bounded: _Engine | None = None
+        if not self.linear_groups:
+            bounded = _Bounded(pattern, python_text(tree))
+        self._engine: _Engine = _Linear(compiled_by_re2) if compiled_by_re2 is not None else _needed(bounded)
+        self._replacing: _Engine = self._engine if self.linear_groups else _needed(bounded)
+
+    def search(self, text: str) -> bool:
+        """Whether a part of the text matches."""
+        return self._engine.has_match(text)
+
+    def fullmatch(self, text: str) -> bool:
+        """Whether the whole text matches."""
+        return self._engine.matches_all(text)
+
+    def sub(self, by: RegexReplacement, text: str) -> str:
+        """The text with each match replaced. A pattern that matches nothing is not replaced by anybody."""
+        return self._replacing.replaced(text, by)
+
+
+def _needed(engine: _Engine | None) -> _Engine:
+    assert engine is not None
+    return engine
 
 
 @lru_cache(maxsize=512)
-def compiled(pattern: str, flags: str = "") -> re.Pattern[str]:
-    """A pattern of XPath with its flags `s m i x q`; raises `EvaluationError` where it is not one."""
+def compiled(pattern: str, flags: str = "") -> CompiledRegex:
+    """Return a pattern of XPath with its flags `s m i x q`; raise `EvaluationError` where it is not one."""
     if not set(flags) <= set("smixq"):
         raise EvaluationError(f"'{flags}' has an unknown flag of regular expressions")
-    python = 0
-    for flag, meaning in (("s", re.DOTALL), ("m", re.MULTILINE), ("i", re.IGNORECASE)):
-        python |= meaning if flag in flags else 0
-    if "x" in flags and "q" not in flags:
-        pattern = _without_space(pattern)
-    translated = re.escape(pattern) if "q" in flags else _Translator(pattern, multiline="m" in flags).text()
+    tree = literal_regex(pattern, flags) if "q" in flags else read_regex(pattern, flags)
+    if tree.depth > _DEEPEST:
+        raise EvaluationError(f"'{pattern[:40]}' is nested too deeply for a regular expression")
+    if size_of(tree.root, by_ranges=False) > _LARGEST_OF_ALL:
+        raise EvaluationError(f"'{pattern[:40]}' repeats too much for a regular expression")
+    return CompiledRegex(pattern, tree)
+
+
+# -- in linear time ------------------------------------------------------------------------------------------------------
+
+
+def _compile_re2(written: str) -> Any:
+    """The pattern of RE2; None where it is too large for it."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _RE2_MEMORY
     try:
-        return re.compile(translated, python)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise EvaluationError(f"'{pattern[:40]}' is not a regular expression") from error
+        return re2.compile(written.encode(), options)
+    except re2.error:
+        return None
 
 
-def _without_space(pattern: str) -> str:
-    depth, kept = 0, []
-    for at, character in enumerate(pattern):
-        is_escaped = at > 0 and pattern[at - 1] == "\\"
-        depth += (character == "[" and not is_escaped) - (character == "]" and not is_escaped)
-        if depth or character not in " \t\n\r":
-            kept.append(character)
-    return "".join(kept)
+class _Linear:
+    def __init__(self, found: Any) -> None:
+        self._found = found
+
+    def has_match(self, text: str) -> bool:
+        return self._found.search(text.encode()) is not None
+
+    def matches_all(self, text: str) -> bool:
+        return self._found.fullmatch(text.encode()) is not None
+
+    def replaced(self, text: str, by: RegexReplacement) -> str:
+        data, kept, end = text.encode(), [], 0
+        for match in self._found.finditer(data):
+            kept.append(data[end : match.start()].decode())
+            kept.append(by.of(lambda group, match=match: _decoded(match[group])))  # type: ignore[misc]
+            end = match.end()
+        return "".join((*kept, data[end:].decode()))
 
 
-class _Translator:
-    def __init__(self, pattern: str, *, multiline: bool) -> None:
+def _decoded(found: bytes | None) -> str | None:
+    return found.decode() if found is not None else None
+
+
+# -- with a limit on time ------------------------------------------------------------------------------------------------
+
+
+class _Bounded:
+    """Backtracking: each match has its seconds, and all of them together as many as their texts call for."""
+
+    def __init__(self, pattern: str, written: str) -> None:
+        import regex
+
         self._pattern = pattern
-        self._at = 0
-        self._end = "$" if multiline else r"\Z"  # Python's own $ also stands before a last line break
-
-    def text(self) -> str:
-        found = []
-        while self._at < len(self._pattern):
-            character = self._next()
-            if character == "\\":
-                found.append(self._escape())
-            elif character == "[":
-                found.append(self._class())
-            elif character in "?*+{":
-                found.append(self._quantifier())
-            elif character in "]}":
-                raise self._wrong()
-            elif character == "$":
-                found.append(self._end)
-            elif character == "(" and self._pattern[self._at : self._at + 1] == "?":
-                if self._pattern[self._at : self._at + 2] != "?:":
-                    raise self._wrong()
-                self._at += 2
-                found.append("(?:")
-            else:
-                found.append(character)
-        return "".join(found)
-
-    def _quantifier(self) -> str:
-        """How often, and `?` for as few as possible; Python would take a `+` behind it, too."""
-        found = _QUANTIFIER.match(self._pattern, self._at - 1)
-        if found is None:
-            raise self._wrong()
-        self._at = found.end()
-        lazy = self._pattern[self._at : self._at + 1] == "?"
-        self._at += lazy
-        if self._pattern[self._at : self._at + 1] in ("?", "*", "+", "{"):
-            raise self._wrong()
-        return found[0] + "?" * lazy
-
-    def _next(self) -> str:
-        if self._at >= len(self._pattern):
-            raise self._wrong()
-        self._at += 1
-        return self._pattern[self._at - 1]
-
-    def _wrong(self) -> EvaluationError:
-        return EvaluationError(f"'{self._pattern[:40]}' is not a regular expression")
-
-    def _escape(self) -> str:
-        letter = self._next()
-        if letter in "123456789":
-            return f"(?:\\{letter})"
-        if letter in _SINGLE:
-            return re.escape(_SINGLE[letter])
-        return f"[{self._several(letter)}]"
-
-    def _several(self, letter: str) -> str:
-        r"""The inside of a class for an escape of several characters, such as `\d` or `\P{L}`."""
-        if letter in "pP":
-            return self._category(letter == "P")
-        if letter in "wW":
-            return _words(letter == "W")
-        if letter in "dD":
-            return "\\" + letter
-        found = _SEVERAL.get(letter.lower())
-        if found is None:
-            raise self._wrong()
-        return found if letter.islower() else _others(found)
-
-    def _category(self, negated: bool) -> str:
-        if self._next() != "{":
-            raise self._wrong()
-        end = self._pattern.find("}", self._at)
-        if end < 0:
-            raise self._wrong()
-        name, self._at = self._pattern[self._at : end], end + 1
         try:
-            return _block(name.removeprefix("Is"), negated) if name.startswith("Is") else _category(name, negated)
-        except (ValueError, KeyError):
-            raise self._wrong() from None
+            self._found = regex.compile(written, regex.VERSION0)
+        except (regex.error, OverflowError, RecursionError, MemoryError) as error:
+            raise EvaluationError(f"'{pattern[:40]}' is not a regular expression") from error
+        self._left = _SECONDS_AT_FIRST
 
-    def _class(self) -> str:
-        """A class in brackets, as a test before any character where another class is taken away from it."""
-        negated = self._pattern[self._at : self._at + 1] == "^"
-        self._at += negated
-        inside: list[str] = []
-        while True:
-            character, following = self._next(), self._pattern[self._at : self._at + 1]
-            if character == "]" and inside:
-                return f"[{'^' if negated else ''}{''.join(inside)}]"
-            if character in "[]":
-                raise self._wrong()
-            if character == "-" and inside and following == "[":
-                self._at += 1
-                without = self._class()
-                if self._next() != "]":
-                    raise self._wrong()
-                return f"(?:(?!{without})[{'^' if negated else ''}{''.join(inside)}])"
-            if character == "-" and inside and following != "]":
-                raise self._wrong()  # behind a range or an escape of several characters
-            if character == "\\" and following not in _SINGLE:
-                inside.append(self._several(self._next()))
-            else:
-                inside.append(self._range(self._single(character)))
+    def has_match(self, text: str) -> bool:
+        return self._run(text, lambda timeout: self._found.search(text, timeout=timeout)) is not None
 
-    def _single(self, character: str) -> str:
-        if character != "\\":
-            return character
-        escaped = self._next()
-        if escaped not in _SINGLE:
-            raise self._wrong()
-        return _SINGLE[escaped]
+    def matches_all(self, text: str) -> bool:
+        return self._run(text, lambda timeout: self._found.fullmatch(text, timeout=timeout)) is not None
 
-    def _range(self, first: str) -> str:
-        """The characters from one to another, or the one alone."""
-        following = self._pattern[self._at : self._at + 2]
-        if following[:1] != "-" or following[1:] in ("", "[", "]"):
-            return re.escape(first)
-        self._at += 1
-        last = self._single(self._next())
-        if last < first:
-            raise self._wrong()
-        return f"{re.escape(first)}-{re.escape(last)}"
+    def replaced(self, text: str, by: RegexReplacement) -> str:
+        found = self._run(
+            text, lambda timeout: self._found.sub(lambda match: by.of(match.group), text, timeout=timeout)
+        )
+        return str(found)
+
+    def _run(self, text: str, match: Callable[[float], Any]) -> Any:
+        started = time.thread_time()
+        try:
+            return match(LONGEST_MATCH)
+        except TimeoutError:
+            raise self._too_slow() from None
+        finally:
+            allowed = _SECONDS_PER_TEXT + _SECONDS_PER_CHARACTER * len(text)
+            self._left = min(_SECONDS_AT_FIRST, self._left - (time.thread_time() - started) + allowed)
+            if self._left < 0:
+                self._left = _SECONDS_AT_FIRST
+                raise self._too_slow()
+
+    def _too_slow(self) -> ProgramError:
+        message = f"matching the regular expression '{self._pattern[:40]}' takes too long"
+        hint = (
+            "back-references and repetitions of more than 1,000 have no bound on time; patterns without them are linear"
+        )
+        return ProgramError([Diagnostic(catalogue.LIMIT_REACHED, message, None, hint)])
 
 
-@lru_cache(maxsize=8)
-def _others(inside: str) -> str:
-    """The inside of a class for every character that is not in another one."""
-    of_class = re.compile(f"[{inside}]")
-    return _ranges(lambda character: of_class.match(character) is None)
-
-
-@lru_cache(maxsize=2)
-def _words(negated: bool) -> str:
-    r"""The inside of a class for `\w`: everything but punctuation, separators and others."""
-    return _ranges(lambda character: (unicodedata.category(character)[0] not in "PZC") is not negated)
-
-
-@lru_cache(maxsize=64)
-def _category(name: str, negated: bool) -> str:
-    known = {unicodedata.category(chr(code)) for code in range(0x3000)} | {"Cs", "Co", "Lm", "Cn"}
-    if name not in known and name not in {category[0] for category in known}:
-        raise ValueError(name)
-    return _ranges(lambda character: unicodedata.category(character).startswith(name) is not negated)
-
-
-def _block(name: str, negated: bool) -> str:
-    first, last = block_ranges()[name]
-    if not negated:
-        return f"\\U{first:08x}-\\U{last:08x}"
-    below = f"\\U00000000-\\U{first - 1:08x}" if first else ""
-    return below + (f"\\U{last + 1:08x}-\\U{sys.maxunicode:08x}" if last < sys.maxunicode else "")
-
-
-def _ranges(accepts: Callable[[str], bool]) -> str:
-    parts: list[str] = []
-    start = -1
-    for code in range(sys.maxunicode + 2):
-        inside = code <= sys.maxunicode and accepts(chr(code))
-        if inside and start < 0:
-            start = code
-        elif not inside and start >= 0:
-            parts.append(f"\\U{start:08x}" + (f"-\\U{code - 1:08x}" if code - 1 > start else ""))
-            start = -1
-    return "".join(parts)
-
+# -- replacements --------------------------------------------------------------------------------------------------------
 
 _REFERENCE = re.compile(r"\\([\\$])|\$([0-9]+)|(.)", re.DOTALL)
 
 
 @lru_cache(maxsize=512)
-def replacement(text: str, groups: int) -> str:
-    r"""What `$1`, `\$` and `\\` stand for, as Python writes it; raises `EvaluationError` for other signs."""
-
-    def one(match: re.Match[str]) -> str:
-        escaped, number, plain = match.groups()
-        if escaped:
-            return "\\\\" if escaped == "\\" else "$"
-        if number is not None:
-            return _reference(number, groups)
-        if plain in "\\$":
+def replacement(text: str, groups: int) -> RegexReplacement:
+    r"""Return what `$1`, `\$` and `\\` stand for; raise `EvaluationError` where one of those signs stands for nothing."""
+    parts: list[str | int] = []
+    for escaped, digits, plain in _REFERENCE.findall(text):
+        if digits:
+            parts += _reference(digits, groups)
+        elif plain and plain in "\\$":
             raise EvaluationError("a '$' or '\\' of a replacement needs a '\\' before it")
-        return str(plain)
+        else:
+            parts.append(escaped or plain)
+    return RegexReplacement(parts)
 
-    return _REFERENCE.sub(one, text)
 
-
-def _reference(digits: str, groups: int) -> str:
-    """The longest number that is a group; what follows it is text."""
+def _reference(digits: str, groups: int) -> list[str | int]:
+    """The longest number that is a group; what follows it is text. There may be no such group, and then nothing."""
     length = len(digits)
     while length > 1 and int(digits[:length]) > groups:
         length -= 1
     number = int(digits[:length])
-    return (f"\\g<{number}>" if number <= groups else "") + digits[length:]
+    return [*([number] if number <= groups else []), digits[length:]]

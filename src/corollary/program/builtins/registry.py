@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from corollary.program.builtins.declaration import Builtin, Parameters, expanded, shortened, words_of
-from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.builtins.declaration import FUNC, PRED, Builtin, Parameters, expanded, shortened, words_of
 
 Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from corollary.program.builtins.regex import compiled, replacement
+from corollary.program.builtins.regex import RegexReplacement, compiled, replacement
 from corollary.program.builtins.registry import declare
 from corollary.program.values import Iri, Value
 
@@ -17,7 +17,7 @@ _STRINGS = partial(declare, chapter="Strings")
 
 @_STRINGS(
     "func:compare", "STRING_COMPARE", of="string, string", gives="integer",
-    summary="-1, 0 or 1: whether the first string comes before the second, by code points, is the same, or comes behind",
+    summary="-1, 0 or 1: whether the first string comes before the second, by code points, is the same, or comes after",
     examples=[("func:compare(abc, abd)", "-1"), ('func:compare("a", "a")', "0"), ("func:compare(a, 1)", None)],
 )  # fmt: skip
 def _compare(left: str, right: str) -> int:
@@ -94,7 +94,7 @@ def _lower(text: str) -> str:
 
 
 @_STRINGS(
-    "func:encode-for-uri", "STRING_URI_ENCODE", of="string", gives="string",
+    "func:encode-for-uri", "STRING_URI_ENCODE", "ENCODE_FOR_URI", of="string", gives="string",
     summary="the string as a part of a URI: everything but letters, digits and `-_.~` is escaped",
     examples=[('func:encode-for-uri("a/b ü")', '"a%2Fb%20%C3%BC"')],
 )  # fmt: skip
@@ -122,7 +122,7 @@ def _escape_html_uri(text: str) -> str:
 
 @_STRINGS(
     "func:substring-before", "STRING_SUBSTRING_BEFORE", "STRING_SUBSTRING_BEFORE2", of="string, string", gives="string",
-    summary="what stands before the first occurrence of the second string; nothing where there is none",
+    summary="the text before the first occurrence of the second string; nothing where there is none",
     examples=[('func:substring-before("a-b-c", "-")', "a"), ("func:substring-before(abc, x)", '""')],
 )  # fmt: skip
 def _substring_before(text: str, pattern: str) -> str:
@@ -131,7 +131,7 @@ def _substring_before(text: str, pattern: str) -> str:
 
 @_STRINGS(
     "func:substring-after", "STRING_SUBSTRING_AFTER", "STRING_SUBSTRING_AFTER2", of="string, string", gives="string",
-    summary="what stands behind the first occurrence of the second string; nothing where there is none",
+    summary="the text after the first occurrence of the second string; nothing where there is none",
     examples=[('func:substring-after("a-b-c", "-")', '"b-c"'), ('func:substring-after(abc, "")', "abc")],
 )  # fmt: skip
 def _substring_after(text: str, pattern: str) -> str:
@@ -149,10 +149,10 @@ def _substring_after(text: str, pattern: str) -> str:
 )  # fmt: skip
 def _replace(text: str, pattern: str, by: str, flags: str = "") -> str | None:
     found = compiled(pattern, flags)
-    if found.search("") is not None:
+    if found.search(""):
         return None  # what matches nothing at all would match everywhere
     if "q" in flags:
-        return text.replace(pattern, by) if "i" not in flags else found.sub(lambda _: by, text)
+        return text.replace(pattern, by) if "i" not in flags else found.sub(RegexReplacement([by]), text)
     return found.sub(replacement(by, found.groups), text)
 
 
@@ -191,7 +191,7 @@ def _ends_with(text: str, part: str) -> bool:
     ],
 )  # fmt: skip
 def _matches(text: str, pattern: str, flags: str = "") -> bool:
-    return compiled(pattern, flags).search(text) is not None
+    return compiled(pattern, flags).search(text)
 
 
 @_STRINGS(
@@ -200,7 +200,7 @@ def _matches(text: str, pattern: str, flags: str = "") -> bool:
     examples=[('REGEX("abc", "a.c")', "true"), ('REGEX("abcd", "a.c")', "false")],
 )  # fmt: skip
 def _regex(text: str, pattern: str) -> bool:
-    return compiled(pattern).fullmatch(text) is not None
+    return compiled(pattern).fullmatch(text)
 
 
 # -- with a collation as the last argument -----------------------------------------------------------------------------
@@ -211,9 +211,9 @@ _SEARCHES: list[tuple[str, str, Callable[[str, str], Any], str, str]] = [
     ("STRING_CONTAINS3", "the second string occurs in the first", _contains, "boolean", "true"),
     ("STRING_STARTS_WITH3", "the first string starts with the second", _starts_with, "boolean", "false"),
     ("STRING_ENDS_WITH3", "the first string ends with the second", _ends_with, "boolean", "false"),
-    ("STRING_SUBSTRING_BEFORE3", "what stands before the first occurrence of the second string", _substring_before,
+    ("STRING_SUBSTRING_BEFORE3", "the text before the first occurrence of the second string", _substring_before,
      "string", '"da"'),
-    ("STRING_SUBSTRING_AFTER3", "what stands behind the first occurrence of the second string", _substring_after,
+    ("STRING_SUBSTRING_AFTER3", "the text after the first occurrence of the second string", _substring_after,
      "string", '"log"'),
 ]  # fmt: skip
 

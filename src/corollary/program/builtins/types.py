@@ -47,7 +47,11 @@ _EXAMPLES: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-_ALSO = {"IS_QName": ("IS_SQNAME",), "TO_base64Binary": ("TO_BASE64",), "TO_PlainLiteral": ("TO_TEXT",)}
+_ALSO = {
+    "IS_QName": ("IS_SQNAME",), "IS_NOT_QName": ("IS_NOT_SQNAME",),
+    "IS_PlainLiteral": ("IS_TEXT",), "IS_NOT_PlainLiteral": ("IS_NOT_TEXT",),
+    "TO_base64Binary": ("TO_BASE64",), "TO_PlainLiteral": ("TO_TEXT",),
+}  # fmt: skip
 """More names of guards and casts, as IRIS has them."""
 
 
@@ -66,7 +70,7 @@ for _datatype in DATATYPES:
         if _value else [(f"pred:is-literal-{_name}(<http://e.org/>)", "false")],
     )(partial(lambda datatype, value: is_value_of(value, datatype), _datatype))  # fmt: skip
     _GUARD(
-        f"pred:is-literal-not-{_name}", f"IS_NOT_{_name.upper()}",
+        f"pred:is-literal-not-{_name}", f"IS_NOT_{_name.upper()}", *_ALSO.get(f"IS_NOT_{_name}", ()),
         summary=f"the constant is a value of some datatype, but not of {_shown}",
         examples=[(f"pred:is-literal-not-{_name}({_other})", "true")]
         if _value else [(f"pred:is-literal-not-{_name}(<http://e.org/>)", "false")],
@@ -114,12 +118,32 @@ def _is_iri(value: Value) -> bool:
     return isinstance(value, Iri)
 
 
+@_GUARD("IS_NOT_IRI", summary="the constant is no IRI", is_predicate=True, examples=[("IS_NOT_IRI(abc)", "true")])
+def _is_not_iri(value: Value) -> bool:
+    return not isinstance(value, Iri)
+
+
 @_GUARD(
     "IS_NUMERIC", summary="the constant is a number of any type", is_predicate=True,
     examples=[("IS_NUMERIC(1.5e0)", "true"), ("IS_NUMERIC(a)", "false")],
 )  # fmt: skip
 def _is_numeric(value: Value) -> bool:
     return any(is_value_of(value, XSD + name) for name in ("decimal", "double", "float"))
+
+
+@_GUARD(
+    "IS_NOT_NUMERIC", summary="the constant is a value of some datatype, but no number", is_predicate=True,
+    examples=[("IS_NOT_NUMERIC(a)", "true"), ("IS_NOT_NUMERIC(1.5)", "false"), ("IS_NOT_NUMERIC(<http://e.org/>)", "false")],
+)  # fmt: skip
+def _is_not_numeric(value: Value) -> bool:
+    return is_literal(value) and not _is_numeric(value)
+
+
+@_GUARD(
+    "IS_NOT_TERM", summary="the constant is no function term", is_predicate=True, examples=[("IS_NOT_TERM(abc)", "true")],
+)  # fmt: skip
+def _is_not_term(value: Value) -> bool:
+    return not isinstance(value, Structure)
 
 
 @_GUARD("IS_TERM", summary="the constant is a function term", is_predicate=True, examples=[("IS_TERM(abc)", "false")])
@@ -141,7 +165,7 @@ def _literal_not_identical(left: Value, right: Value) -> bool:
 
 @_CAST(
     "TO_IRI", gives="IRI", summary="the IRI of a text", inverse="pred:iri-string",
-    examples=[('TO_IRI("http://e.org/")', "<http://e.org/>")],
+    examples=[('TO_IRI("http://e.org/")', "<http://e.org/>"), ('TO_IRI("a b")', None)],
 )  # fmt: skip
 def _to_iri(value: Value) -> Iri | None:
     return to_iri(value)

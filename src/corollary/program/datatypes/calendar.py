@@ -35,7 +35,7 @@ DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a value says; parts that its datatype lacks have the least value. The zone is in minutes, None without one."""
+    """The parts of a date or time; those that its datatype lacks have the least value. The zone is in minutes or None."""
 
     year: int = _LEAP_YEAR
     month: int = 1
@@ -63,7 +63,7 @@ class Moment:
         )
 
     def moved_months(self, months: int) -> Moment:
-        """The same day so many months later, or the last day of that month where it is shorter."""
+        """Return this day so many months later, or the last day of that month where it is shorter."""
         years, month = divmod(self.month - 1 + months, 12)
         year = self.year + years
         return replace(self, year=year, month=month + 1, day=min(self.day, days_in(year, month + 1)))
@@ -93,7 +93,7 @@ def days_in(year: int, month: int) -> int:
 
 
 def parse_moment(lexical: str, name: str) -> Moment | None:
-    """What the lexical form of a datatype says; None where it is not one."""
+    """Return the value of a lexical form of a datatype; None where it is not one."""
     match = _FORMS[name].fullmatch(lexical)
     if match is None:
         return None

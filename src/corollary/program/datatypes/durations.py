@@ -35,7 +35,7 @@ class Duration:
 
 
 def parse_duration(lexical: str, name: str) -> Duration | None:
-    """What the lexical form of a datatype says; None where it is not one."""
+    """Return the value of a lexical form of a datatype; None where it is not one."""
     match = _FORM.fullmatch(lexical)
     if match is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -32,6 +33,8 @@ from corollary.program.values import RDF, XSD, Iri, Literal, Value
 RIF = "http://www.w3.org/2007/rif#"
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
+NOT_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+"""The characters that no IRI has, unless a program writes them as escapes."""
 DATATYPES: tuple[str, ...] = (
     *(XSD + name for name in ("boolean", "decimal", "double", "float", *INTEGER_RANGES)),
     *(XSD + name for name in (*STRING_TYPES, *OTHER_TEXTS)),
@@ -53,7 +56,7 @@ def typed_value(lexical: str, datatype: str) -> Value:
     if datatype.startswith(XSD):
         return _xsd(lexical, datatype.removeprefix(XSD))
     if datatype == RIF + "iri":
-        return Iri(lexical)
+        return checked_iri(lexical)
     if datatype == RDF + "PlainLiteral":
         parts = plain_literal_parts(lexical)
         if parts is None:
@@ -65,6 +68,15 @@ def typed_value(lexical: str, datatype: str) -> Value:
             raise LiteralError(f'"{lexical[:40]}" is not well-formed XML')
         return Literal(xml, datatype)
     return Literal(lexical, datatype)
+
+
+def checked_iri(text: str) -> Iri:
+    """Return the IRI with this text; raise `LiteralError` where it has a character that no IRI has."""
+    wrong = NOT_IN_IRIS.search(text)
+    if wrong is not None:
+        shown = f"'{wrong.group()}'" if wrong.group().isprintable() else f"U+{ord(wrong.group()):04X}"
+        raise LiteralError(f'"{text[:40]}" is not a valid IRI: it has the character {shown}')
+    return Iri(text)
 
 
 def canonical_literal(literal: Literal) -> Value:
@@ -140,7 +152,7 @@ def of_duration(duration: Duration) -> Literal:
 
 @lru_cache(maxsize=1 << 16)
 def moment_of(literal: Literal) -> Moment | None:
-    """What a date, a time or a part of a date says; None for anything else."""
+    """Return the value of a date, a time or a part of a date; None for any other literal."""
     name = literal.datatype.removeprefix(XSD)
     return parse_moment(literal.lexical, name) if name in CALENDAR_TYPES else None
 

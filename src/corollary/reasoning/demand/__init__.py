@@ -1,4 +1,4 @@
-"""What a query needs, and no more: rules that derive only that (paper 001, section 2.3.1: rule filtering and magic sets)."""
+"""Rewrites rules so that they derive only what a query needs (paper 001, section 2.3.1: rule filtering and magic sets)."""
 
 from corollary.reasoning.demand.demanded import Demanded, Outside, demanded
 

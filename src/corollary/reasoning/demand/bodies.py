@@ -3,12 +3,12 @@
 Values pass from atom to atom (`sideways`). What is known before an atom is the demand for it. A *supplementary* predicate holds a
 part of the body that several rules would compute again, or of which little is needed later.
 
-Where nothing of what is known before an atom is needed behind it, it does not matter to which demanded value an answer belongs.
+Where nothing of what is known before an atom is needed after it, it does not matter to which demanded value an answer belongs.
 Then the atom is asked *alone*: by a demand of its own, for answers without the demanded values.
 
 Two things of the language need care. Where an equality gives a variable its value, the value is that of the first such equality
 in the text; and a variable that atoms bind is compared with it by value. So a demand never binds a variable that the
-body computes, and computations stay together, behind all atoms. The demanded value of such a variable has another name; it is
+body computes, and computations stay together, after all atoms. The demanded value of such a variable has another name; it is
 tested early, and what other atoms are asked about is computed from it (`values`).
 """
 
@@ -49,7 +49,7 @@ _MOST_COMPUTED = 2  # arguments of one atom, each of which is demanded in every 
 
 
 class Demands(Protocol):
-    """What is being rewritten."""
+    """The rewriting that a body is part of."""
 
     def is_demanded(self, atom: Atom) -> bool:
         """Whether facts of the atom are derived by demand, and not all of them."""
@@ -66,7 +66,7 @@ class Demands(Protocol):
         ...
 
     def demand_alone(self, predicate: str, pattern: str, demand: str | None) -> tuple[str, str] | None:
-        """The same for a demand that nobody else makes, or for the one that is given; None where that is not possible."""
+        """Like `demand`, for a demand that nobody else makes, or for the one that is given; None where that is not possible."""
         ...
 
     def add(self, wanted_name: str, head: Atom, body: Iterable[BodyElement]) -> None: ...
@@ -301,7 +301,7 @@ class DemandedBody:
         return not self._keeps_all and self._size > 0 and len(kept) <= 1 < len(self._bound)
 
     def _summarise(self, computed: Sequence[BodyElement], later: Sequence[BodyElement]) -> None:
-        """What was done so far becomes the facts of a supplementary predicate."""
+        """Replace the part of the body rewritten so far by an atom of a supplementary predicate."""
         names = dict.fromkeys([*self._bound, *(one.name for element in computed for one in element_variables(element))])
         used = self._needed(later)
         kept = [Variable(name) for name in names if self._keeps_all or name in used]

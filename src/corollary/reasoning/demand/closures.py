@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from corollary.analysis import Module, ModuleKind, RuleGraph, modules_of
 from corollary.program import Atom, Rule, Variable
-from corollary.reasoning.demand.names import Names
+from corollary.reasoning.demand.names import RewrittenNames
 from corollary.reasoning.demand.patterns import FREE
 
 _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 
 
 @dataclass(frozen=True)
-class Closure:
+class ClosureRules:
     """A predicate that a single closure module closes, and the other rules for it."""
 
     module: Module
@@ -30,9 +30,9 @@ class Closure:
         return self.module.predicate
 
 
-def closures_of(graph: RuleGraph) -> dict[str, Closure]:
+def closures_of(graph: RuleGraph) -> dict[str, ClosureRules]:
     """The closures whose other rules don't depend on them. A guarded closure is left as it is: its guard compares by value."""
-    found: dict[str, Closure] = {}
+    found: dict[str, ClosureRules] = {}
     for node in graph.hyper_nodes:
         modules = modules_of(graph, node) if graph.is_recursive(node) else ()
         if len(modules) == 1 and modules[0].predicate is not None and not modules[0].guarded:
@@ -40,16 +40,16 @@ def closures_of(graph: RuleGraph) -> dict[str, Closure]:
             rules = [rule for rule in graph.rules.values() if rule.head.predicate == predicate]
             others = tuple(rule for rule in rules if rule.name not in modules[0].rules)
             if predicate not in found:
-                found[predicate] = Closure(modules[0], others)
+                found[predicate] = ClosureRules(modules[0], others)
     return found
 
 
 def pattern_of(pattern: str) -> str:
-    """What a closure is asked for: from one end it finds the other, so two known ends are more than it needs."""
+    """Return the pattern for a demand on a closure: from one end it finds the other, so one known end is all that it can use."""
     return pattern if FREE in pattern else pattern[0] + FREE
 
 
-def directed(closure: Closure, pattern: str, names: Names) -> list[Rule]:
+def directed(closure: ClosureRules, pattern: str, names: RewrittenNames) -> list[Rule]:
     """Rules for the closed predicate, and for new ones that they use, that follow the demand from its known end."""
     predicate, module = closure.predicate, closure.module
     external = _External(closure, names)
@@ -65,7 +65,7 @@ def directed(closure: Closure, pattern: str, names: Names) -> list[Rule]:
             return _linear(closure, external, pattern, names)
 
 
-def suits(closure: Closure, pattern: str) -> bool:
+def suits(closure: ClosureRules, pattern: str) -> bool:
     """Whether the rules as they stand follow the demand already."""
     kind = closure.module.kind
     return kind is (ModuleKind.RIGHT_LINEAR if pattern[0] == FREE else ModuleKind.LEFT_LINEAR)
@@ -74,7 +74,7 @@ def suits(closure: Closure, pattern: str) -> bool:
 class _External:
     """The predicate of external facts: the one that gives them, where it is a single one."""
 
-    def __init__(self, closure: Closure, names: Names) -> None:
+    def __init__(self, closure: ClosureRules, names: RewrittenNames) -> None:
         copied = [_copied(rule) for rule in closure.others]
         self.only = copied[0] if len(copied) == 1 else None
         self.name = self.only or names(f"{closure.predicate}_external")
@@ -95,7 +95,7 @@ def _copied(rule: Rule) -> str | None:
             return None
 
 
-def _linear(closure: Closure, external: _External, pattern: str, names: Names) -> list[Rule]:
+def _linear(closure: ClosureRules, external: _External, pattern: str, names: RewrittenNames) -> list[Rule]:
     predicate, step = closure.predicate, closure.module.step
     assert step is not None
     if external.only == step:

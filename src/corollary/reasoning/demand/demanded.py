@@ -22,9 +22,9 @@ from corollary.language import print_rule
 from corollary.planning.optimisers import optimised_rule
 from corollary.program import Aggregation, Atom, BodyElement, Negation, Query, Rule, Term, Variable, Wildcard, atoms_of
 from corollary.reasoning.demand.bodies import DemandedBody
-from corollary.reasoning.demand.closures import Closure, closures_of, directed, pattern_of, suits
+from corollary.reasoning.demand.closures import ClosureRules, closures_of, directed, pattern_of, suits
 from corollary.reasoning.demand.groups import with_predicates_of_groups
-from corollary.reasoning.demand.names import Names
+from corollary.reasoning.demand.names import RewrittenNames
 from corollary.reasoning.demand.patterns import FREE, KNOWN, asked_terms, shown_terms
 
 _MOST_COPIES = 4  # of each predicate, on average
@@ -68,7 +68,7 @@ class Demanded:
 def demanded(
     rules: Iterable[Rule],
     query: Query,
-    stated: Collection[str],
+    explicit: Collection[str],
     taken: Collection[str] = (),
     without: Collection[str] = (),
     outside: Mapping[str, int] | None = None,
@@ -77,12 +77,12 @@ def demanded(
 ) -> Demanded:
     """Rewrites the rules of a program for a query.
 
-    `stated` are the predicates that have explicit facts, `taken` other names, `without` optimisations to leave out. `outside`
+    `explicit` are the predicates that have explicit facts, `taken` other names, `without` optimisations to leave out. `outside`
     are predicates whose facts come from sources, with their numbers of arguments. Unless it `computes`, no expression is
     evaluated to know what is demanded: then an error stops nothing that is not wrong.
     """
     wanted = [optimised_rule(rule, without) for rule in rules]
-    source = _Source(wanted, query, {*stated, *(outside or ())}, taken, without, outside or {})
+    source = _Source(wanted, query, {*explicit, *(outside or ())}, taken, without, outside or {})
     whole: set[str] = set()
     apart = False
     while True:
@@ -127,7 +127,7 @@ class _Source:
         self,
         rules: list[Rule],
         query: Query,
-        stated: Collection[str],
+        explicit: Collection[str],
         taken: Collection[str],
         without: Collection[str],
         outside: Mapping[str, int],
@@ -137,18 +137,18 @@ class _Source:
             atom.predicate for body in (query.body, *(rule.body for rule in rules)) for atom, _ in atoms_of(body)
         }
         heads = {**outside, **{rule.head.predicate: rule.head.arity for rule in rules}}
-        self.names = Names({*taken, *stated, *mentioned, *heads, *(rule.name for rule in rules)})
+        self.names = RewrittenNames({*taken, *explicit, *mentioned, *heads, *(rule.name for rule in rules)})
         self.answer = self.names("answer")
         goal = Rule(self.names("query"), Atom(self.answer, query.variables), query.body)
         self.goals = with_predicates_of_groups([optimised_rule(goal, without)], self.names)
-        self.stored = {self.names(f"{name}_stated"): name for name in heads if name in stated}
+        self.stored = {self.names(f"{name}_stated"): name for name in heads if name in explicit}
         facts = [_stated_rule(self.names, alias, name, heads[name]) for alias, name in self.stored.items()]
         self.rules: dict[str, list[Rule]] = {}
         for rule in [*with_predicates_of_groups(rules, self.names), *self.goals, *facts]:
             self.rules.setdefault(rule.head.predicate, []).append(rule)
 
     @cached_property
-    def closures(self) -> dict[str, Closure]:
+    def closures(self) -> dict[str, ClosureRules]:
         return closures_of(RuleGraph.of(rule for rules in self.rules.values() for rule in rules))
 
     @cached_property
@@ -186,7 +186,7 @@ class _Source:
         return {predicate, *(name for name in needed if name in self.rules)}
 
 
-def _stated_rule(names: Names, alias: str, predicate: str, arity: int) -> Rule:
+def _stated_rule(names: RewrittenNames, alias: str, predicate: str, arity: int) -> Rule:
     arguments = tuple(Variable(f"X{place}") for place in range(1, arity + 1))
     return Rule(alias, Atom(predicate, arguments), (Atom(alias, arguments),))
 
@@ -346,5 +346,5 @@ class _Rewriting:
 
 
 def _local(name: str) -> str:
-    """What comes last in the name of an IRI."""
+    """Return the local name of an IRI, which is its last part."""
     return name.rstrip("/#").replace("#", "/").rpartition("/")[2]

@@ -6,21 +6,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from corollary.program import Aggregation, Atom, BodyElement, Rule
-from corollary.reasoning.demand.names import Names
+from corollary.reasoning.demand.names import RewrittenNames
 
 
-def with_predicates_of_groups(rules: Iterable[Rule], names: Names) -> list[Rule]:
-    """The same rules; `AGGREGATE(…)` stands alone in the body of a rule whose head has its groups and results."""
+def with_predicates_of_groups(rules: Iterable[Rule], names: RewrittenNames) -> list[Rule]:
+    """Rewrite the rules so that each `AGGREGATE(…)` stands alone in the body of a rule whose head has its groups and results."""
     found: list[Rule] = []
     for rule in rules:
-        parts = _Parts(rule.name, names)
+        parts = _SeparatedGroups(rule.name, names)
         body = parts.split(rule.body)
         found += [*parts.rules, replace(rule, body=body)]
     return found
 
 
-class _Parts:
-    def __init__(self, rule: str, names: Names) -> None:
+class _SeparatedGroups:
+    def __init__(self, rule: str, names: RewrittenNames) -> None:
         self._rule = rule
         self._names = names
         self.rules: list[Rule] = []

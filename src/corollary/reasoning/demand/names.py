@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class Names:
-    """Gives the same name for the same purpose, however often the rewriting starts anew."""
+class RewrittenNames:
+    """Gives one name for one purpose, however often the rewriting starts again."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from corollary.engines.embedded.ordering import Ordering
-from corollary.engines.embedded.universe import Universe
+from benchmarks.yield_index.inspection import listed, row_of
+from corollary.engines.embedded.values.ordering import Ordering
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.embedded.yield_index.index import YieldIndex
-from corollary.engines.embedded.yield_index.inspection import listed, row_of
 from corollary.engines.embedded.yield_index.plan import Side
 from corollary.engines.embedded.yield_index.shape import ORDERED
 from corollary.language import parse_program
 from corollary.planning import normalise
 from corollary.program import Atom, Comparison, Constant, EvaluationError, Negation, Program, Rule, Variable, compare
-from corollary.reference import Fact
+from tests.oracle import Fact
 
 Row = tuple[Any, ...]
 Heads = Counter[Row]
@@ -35,11 +35,11 @@ class IndexedFacts:
     def __init__(self, program: str | Program, **options: Any) -> None:
         self.program = parse_program(program) if isinstance(program, str) else program
         self.universe = Universe()
-        ordering = Ordering(self.universe, texts=True)
+        ordering = Ordering(self.universe)
         self.index = YieldIndex(
             [normalise(rule) for rule in self.program.rules],
             lambda constant: self.universe.encode(constant.value),
-            ordering.arrays,
+            lambda: ordering.arrays(texts=True),
             **options,
         )
         self.numbers: dict[str, dict[Fact, int]] = {name: {} for name in self.index.predicates}

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import Change, KnowledgeBase
+from corollary.engines.embedded.yield_index import index as yield_index
 from corollary.engines.embedded.yield_index.choice import IndexChoice
 from corollary.settings import STRATEGIES
-from tests.engines.embedded.scenarios import engine_of, follow, support
+from tests.budgets import examples
+from tests.engine_suite.scripts import follow
+from tests.engines.embedded.scenarios import engine_of, support
 from tests.generator import EVERYTHING, INTEGERS, POSITIVE, Scenario, scenarios
 
 SMALL = {"max_facts": 8, "max_groups": 3, "max_changes": 4}
 CHAIN = "r1: h(X, W) :- a(X, Y), b(Y, Z), c(Z, W)."
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES))
 def test_every_change_gives_the_facts_of_the_oracle(scenario: Scenario, strategy: str) -> None:
-    follow(scenario, strategy, index="yield")
+    follow(scenario, strategy=strategy, index="yield")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(scenarios(POSITIVE.but(**SMALL)), st.sampled_from(STRATEGIES), st.sampled_from([(), ("closures",)]))
 def test_recursive_programs_follow_every_change(scenario: Scenario, strategy: str, without: tuple[str, ...]) -> None:
-    follow(scenario, strategy, without=without, index="yield")
+    follow(scenario, strategy=strategy, without=without, index="yield")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(scenarios(INTEGERS.but(**SMALL)))
 def test_support_is_what_it_is_without_the_index(scenario: Scenario) -> None:
     assert support(follow(scenario, index="yield")) == support(follow(scenario, index="hash"))
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(scenarios(EVERYTHING.but(**SMALL)), st.sampled_from(STRATEGIES), st.sampled_from((0, 1, 2, 5)))
+def test_where_a_fact_completes_too_much_another_way_goes_on(scenario: Scenario, strategy: str, most: int) -> None:
+    with patch.object(yield_index, "_MOST_LOOKS", most):
+        follow(scenario, strategy=strategy, index="yield")
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(scenarios(POSITIVE.but(**SMALL)), st.sampled_from((0, 1, 2, 5)))
+def test_support_stays_right_where_the_index_gives_up_in_a_recursion(scenario: Scenario, most: int) -> None:
+    with patch.object(yield_index, "_MOST_LOOKS", most):
+        kb = follow(scenario, index="yield", without=("closures",))
+    assert support(kb) == support(follow(scenario, index="hash", without=("closures",)))
 
 
 def test_a_rule_with_the_index_says_so() -> None:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.yield_index.inspection import entry_count, semantic_entries
+from benchmarks.yield_index.inspection import entry_count, semantic_entries
 from corollary.engines.embedded.yield_index.shape import fits
 from corollary.language import parse_program
 from corollary.planning import normalise
+from tests.budgets import examples
 from tests.engines.embedded.yield_index.facts import IndexedFacts, Row, check_entries, expected_instances, fact_of
 
 ARITIES = {"p": 2, "q": 2, "r": 1, "s": 3}
@@ -51,7 +52,7 @@ def scripts(draw: st.DrawFn) -> list[tuple[str, Row]]:
     return [(name, draw(_rows[name])) for name in draw(st.lists(names, max_size=25))]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.lists(rule_texts(), min_size=1, max_size=3), scripts(), st.booleans(), st.integers(0, 6))
 def test_every_step_tells_the_instances_that_come_and_go(
     texts: list[str], script: list[tuple[str, Row]], reduced: bool, loaded: int

@@ -1,14 +1,11 @@
 """Closures that stay exact while their edges change, at a cost that follows the change."""
 
-from corollary.engines.embedded.closures.difference import Difference
+from corollary.engines.embedded.closures.difference import PairDifference
 from corollary.engines.embedded.closures.linear import MaintainedClosure
-from corollary.engines.embedded.closures.modules import SymmetricTransitiveModule, TransitiveModule
 from corollary.engines.embedded.closures.symmetric import MaintainedSymmetricClosure
 
 __all__ = [
-    "Difference",
     "MaintainedClosure",
     "MaintainedSymmetricClosure",
-    "SymmetricTransitiveModule",
-    "TransitiveModule",
+    "PairDifference",
 ]

@@ -28,14 +28,14 @@ from corollary.engines.embedded.closures.shape import (
     SPAN,
     TOP,
     WIDTH,
+    ClosureShape,
     Graph,
-    Shape,
 )
 from corollary.engines.embedded.closures.splitting import tarjan
 
 
 @njit(cache=True, nogil=True)
-def lay_out(graph: Graph, shape: Shape, nodes: int) -> int:
+def lay_out(graph: Graph, shape: ClosureShape, nodes: int) -> int:
     """Makes components of the nodes in fields that are all zero; lists them as changed; says how many may need a row."""
     fields, counters = shape.fields, shape.counters
     shape.lanes[INDEX, :nodes] = -1
@@ -70,7 +70,7 @@ def lay_out(graph: Graph, shape: Shape, nodes: int) -> int:
 
 @njit(cache=True, nogil=True)
 def fill_rows(
-    graph: Graph, shape: Shape, bits: Any, words: int, origin: Any, old_row: Any, old_bits: Any, direction: int
+    graph: Graph, shape: ClosureShape, bits: Any, words: int, origin: Any, old_row: Any, old_bits: Any, direction: int
 ) -> None:
     """Computes the rows in the order of components, and numbers them in this order.
 

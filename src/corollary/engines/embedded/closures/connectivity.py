@@ -19,7 +19,7 @@ _WHOLE, _NO_ANCHOR = -1, -2  # of a component: nothing is known to have broken; 
 _MET = 2
 
 
-class Parts(NamedTuple):
+class Components(NamedTuple):
     """Labels and members of components; ORIGIN of a node is its label before the update where it has been given another."""
 
     fields: Array
@@ -29,7 +29,7 @@ class Parts(NamedTuple):
 
 
 @kernel_part
-def _relabel(parts: Parts, node: Any, label: Any) -> None:
+def _relabel(parts: Components, node: Any, label: Any) -> None:
     if parts.lanes[ORIGIN, node] < 0:
         parts.lanes[ORIGIN, node] = parts.fields[LABEL, node]
         parts.lanes[TOUCHED, parts.counters[TOUCHED_COUNT]] = node
@@ -38,7 +38,7 @@ def _relabel(parts: Parts, node: Any, label: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def separate(out: Lists, back: Lists, parts: Parts, gone: Any) -> None:
+def separate(out: Lists, back: Lists, parts: Components, gone: Any) -> None:
     """Brings components in line with edges that have gone.
 
     A component in which the ends of every lost edge are still connected is what it was. Otherwise each of its parts has an
@@ -71,7 +71,7 @@ def separate(out: Lists, back: Lists, parts: Parts, gone: Any) -> None:
 
 
 @kernel_part
-def _search(out: Lists, back: Lists, parts: Parts, u: Any, v: Any) -> Any:
+def _search(out: Lists, back: Lists, parts: Components, u: Any, v: Any) -> Any:
     """Which of the two (0: u, 1: v) is found not to reach the other, and how much it reaches, or that they meet.
 
     The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges, and stays
@@ -105,7 +105,7 @@ def _search(out: Lists, back: Lists, parts: Parts, u: Any, v: Any) -> Any:
 
 
 @kernel_part
-def _split_off(parts: Parts, nodes: Any) -> None:
+def _split_off(parts: Components, nodes: Any) -> None:
     """The nodes, whole components of the graph, get a label of their own."""
     fields = parts.fields
     old = fields[LABEL, nodes[0]]
@@ -135,7 +135,7 @@ def _split_off(parts: Parts, nodes: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def unite(parts: Parts, new: Any) -> None:
+def unite(parts: Components, new: Any) -> None:
     """The ends of each new edge get one label, that of the larger side."""
     fields = parts.fields
     for i in range(len(new)):
@@ -159,7 +159,7 @@ def unite(parts: Parts, new: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def gather(parts: Parts) -> Any:
+def gather(parts: Components) -> Any:
     """All members, with their labels before and after, of the components that an update has touched; ends the update."""
     fields, lanes, counters = parts.fields, parts.lanes, parts.counters
     counters[EPOCH] += 2

@@ -1,4 +1,4 @@
-"""What an update took from a relation and added to it, counted at once and written out when somebody wants to see it."""
+"""The pairs that an update deleted from a relation and inserted; counted at once, written out on demand."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from corollary.engines.embedded.closures.shape import (
     ROW,
     SIZE,
     STACK,
-    Shape,
+    ClosureShape,
 )
-from corollary.engines.embedded.relation import Codes, Pairs
+from corollary.engines.embedded.relations.relation import Codes, Pairs
 
 # Lanes that are free by then: the old component with whose row the new one of a component was compared, and the outcome.
 PAST, GONE, COME = INDEX, STACK, PATH
@@ -44,7 +44,7 @@ class Some:
         return self._rows
 
 
-class Difference:
+class PairDifference:
     """The exact difference of a relation before and after: `deleted` and `inserted`, each a set of distinct pairs.
 
     Its pairs are read from the closure until the closure changes again; then it gets a copy of what it needs, so it can be
@@ -67,8 +67,8 @@ class Difference:
             self._keep = None
 
 
-def difference_of_rows(deleted: Codes, inserted: Codes) -> Difference:
-    return Difference(Some(len(deleted), lambda: deleted), Some(len(inserted), lambda: inserted))
+def difference_of_rows(deleted: Codes, inserted: Codes) -> PairDifference:
+    return PairDifference(Some(len(deleted), lambda: deleted), Some(len(inserted), lambda: inserted))
 
 
 class Groups(NamedTuple):
@@ -100,7 +100,7 @@ class BitDifference:
         self._groups = Groups(groups.start, groups.end, groups.members, numbers, numbers)
 
     def rows(self, count: int, extra: Codes, *, inserted: bool) -> Codes:
-        """The pairs that are only in the new rows, or only in the old ones, and the extra pairs behind them."""
+        """The pairs that are only in the new rows, or only in the old ones, followed by the extra pairs."""
         rows = np.empty((count, 2), np.uint32)
         rows[count - len(extra) :] = extra
         _emit(self._groups, self._old, self._new, self._words, *self._names, inserted, rows)
@@ -131,7 +131,7 @@ def _has(bits: Any, row: Any, column: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def group_changes(
-    shape: Shape,
+    shape: ClosureShape,
     origin: Any,
     old_row: Any,
     old_bits: Any,

@@ -1,4 +1,4 @@
-"""What waits for a component whose row may change, and the rows as they were before the update."""
+"""Queued changes to components whose rows may change, and the rows as they were before the update."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from corollary.engines.embedded.closures.shape import (
     SAVED_AT,
     SIZE,
     WORK,
+    ClosureShape,
     Graph,
-    Shape,
     push,
 )
 
 GONE_EDGE, NEW_EDGE, GONE_SEED, NEW_SEED, CHANGED_NODE = range(5)
 
 
-class Rows(NamedTuple):
+class ComponentRows(NamedTuple):
     """Rows of components and, during an update, what they were before: `saved[k]` was row `saved_row[k]` (-1: none)."""
 
     bits: Array
@@ -51,7 +51,7 @@ class Rows(NamedTuple):
 
 
 @kernel_part
-def _wait(shape: Shape, rows: Rows, c: Any, kind: int, node: Any) -> None:
+def _wait(shape: ClosureShape, rows: ComponentRows, c: Any, kind: int, node: Any) -> None:
     flags, head, counters = shape.lanes[FLAGS], shape.lanes[HEAD], shape.counters
     if not flags[c] & IS_FRESH:
         at = counters[ENTRIES]
@@ -66,7 +66,7 @@ def _wait(shape: Shape, rows: Rows, c: Any, kind: int, node: Any) -> None:
 
 
 @kernel_part
-def save(shape: Shape, rows: Rows, c: Any, words: int) -> None:
+def save(shape: ClosureShape, rows: ComponentRows, c: Any, words: int) -> None:
     at, row = shape.counters[SAVED], shape.fields[ROW, c]
     shape.counters[SAVED] = at + 1
     shape.lanes[SAVED_AT, c] = at
@@ -76,7 +76,9 @@ def save(shape: Shape, rows: Rows, c: Any, words: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def start_rows(shape: Shape, rows: Rows, gone: Any, new: Any, gone_seeds: Any, new_seeds: Any, words: int) -> None:
+def start_rows(
+    shape: ClosureShape, rows: ComponentRows, gone: Any, new: Any, gone_seeds: Any, new_seeds: Any, words: int
+) -> None:
     """Makes entries of all changes; there is space to save a row for each component that is involved."""
     component, counters = shape.fields[COMPONENT], shape.counters
     for i in range(counters[INVOLVED_COUNT]):
@@ -104,7 +106,7 @@ def start_rows(shape: Shape, rows: Rows, gone: Any, new: Any, gone_seeds: Any, n
 
 
 @kernel_part
-def tell(graph: Graph, shape: Shape, rows: Rows, c: int, fresh: bool) -> bool:
+def tell(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, fresh: bool) -> bool:
     """Makes an entry for every component with an edge to c. The nodes of a fresh one may have had different rows before."""
     fields, mark = shape.fields, shape.lanes[COMPONENT_MARK]
     shape.counters[EPOCH] += 2
@@ -125,7 +127,7 @@ def tell(graph: Graph, shape: Shape, rows: Rows, c: int, fresh: bool) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def restore_rows(shape: Shape, rows: Rows, words: int) -> None:
+def restore_rows(shape: ClosureShape, rows: ComponentRows, words: int) -> None:
     """Rows become what they were when nothing was saved."""
     for at in range(shape.counters[SAVED]):
         row = rows.saved_row[at]

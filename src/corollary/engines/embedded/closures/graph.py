@@ -16,7 +16,7 @@ from corollary.engines.embedded.closures.lists import (
     without,
 )
 from corollary.engines.embedded.closures.shape import Graph
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 
 NO_NODE = np.uint32(0xFFFFFFFF)
 
@@ -59,7 +59,7 @@ class Numbering:
 
 
 class Changes(NamedTuple):
-    """What really came and went, as keys of numbers of nodes."""
+    """The edges and seeds that really changed, as keys of numbers of nodes."""
 
     gone: Array
     new: Array

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.closure import emit_pairs
-from corollary.engines.embedded.closures.difference import Difference, Some, popcount
+from corollary.engines.embedded.closures.closure import emit_pairs
+from corollary.engines.embedded.closures.difference import PairDifference, Some, popcount
 from corollary.engines.embedded.closures.graph import NO_NODE, Changes, ChangingGraph, loops_among
 from corollary.engines.embedded.closures.lists import Array
 from corollary.engines.embedded.closures.store import BitStore
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 
 _EMPTY = np.empty((0, 2), np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
-class Undo:
+class LinearUndo:
     """Takes one update back, as long as it is the closure's last."""
 
     changes: Changes
@@ -52,9 +52,9 @@ class MaintainedClosure:
         self._store = BitStore(self._graph, hide_own=guarded)
         self._loops = len(self._graph.loops()) if guarded else 0
         self.count = self._store.pairs + self._loops
-        self._undo: Undo | None = None
+        self._undo: LinearUndo | None = None
         self._journal: list[Changes] = []
-        self._last: weakref.ref[Difference] | None = None
+        self._last: weakref.ref[PairDifference] | None = None
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ class MaintainedClosure:
         added_step: Codes = _EMPTY,
         removed_seeds: Codes | None = None,
         added_seeds: Codes | None = None,
-    ) -> Difference:
+    ) -> PairDifference:
         """Changes steps and seeds (these only where the closure has seeds of its own); gives what changed in the closure."""
         if self._transitive and (removed_seeds is not None or added_seeds is not None):
             raise ValueError("the steps of a transitive closure are its seeds")
@@ -80,9 +80,9 @@ class MaintainedClosure:
         )
         return self._follow(changes)
 
-    def _follow(self, changes: Changes) -> Difference:
+    def _follow(self, changes: Changes) -> PairDifference:
         """Brings the closure in line with a graph that has changed already."""
-        undo = Undo(changes, self.count, self._loops)
+        undo = LinearUndo(changes, self.count, self._loops)
         try:
             found, deleted, inserted = self._store.update(changes)
         except BaseException:
@@ -95,7 +95,7 @@ class MaintainedClosure:
         self._loops += len(new_loops) - len(gone_loops)
         deleted, inserted = deleted + len(gone_loops), inserted + len(new_loops)
         self.count += inserted - deleted
-        difference = Difference(
+        difference = PairDifference(
             Some(deleted, lambda: self._turned(found.rows(deleted, gone_loops, inserted=False))),
             Some(inserted, lambda: self._turned(found.rows(inserted, new_loops, inserted=True))),
             found.keep,
@@ -104,13 +104,13 @@ class MaintainedClosure:
         return difference
 
     @property
-    def undo_token(self) -> Undo:
-        """What takes the last update back."""
+    def undo_token(self) -> LinearUndo:
+        """Return an object that takes the last update back."""
         if self._undo is None:
             raise ValueError("there is no update to take back")
         return self._undo
 
-    def undo(self, token: Undo) -> None:
+    def undo(self, token: LinearUndo) -> None:
         """The closure becomes what it was before its last update, whose token this is."""
         if token is not self._undo:
             raise ValueError("only the last update can be taken back, and only once")

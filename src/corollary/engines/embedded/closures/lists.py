@@ -29,7 +29,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 class Lists(NamedTuple):
-    """What kernels see: list i is pool[start[i] : start[i] + length[i]], with space for room[i] values."""
+    """The form in which kernels see lists: list i is pool[start[i] : start[i] + length[i]], with space for room[i] values."""
 
     start: Array
     length: Array

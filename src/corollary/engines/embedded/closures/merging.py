@@ -26,8 +26,8 @@ from corollary.engines.embedded.closures.shape import (
     STACK,
     WIDTH,
     WORK,
+    ClosureShape,
     Graph,
-    Shape,
     list_item,
     pop,
     push,
@@ -37,7 +37,7 @@ from corollary.engines.embedded.closures.splitting import move_node, note_fresh,
 
 
 @njit(cache=True, nogil=True)
-def connect(graph: Graph, shape: Shape, new: Any, limit: int) -> int:
+def connect(graph: Graph, shape: ClosureShape, new: Any, limit: int) -> int:
     """Brings components and their order in line with edges that are new; says DONE, or GIVE_UP when that is too much.
 
     For an edge u -> v against the order, everything that v reaches above u's interval moves below u: none of it was reached
@@ -55,7 +55,7 @@ def connect(graph: Graph, shape: Shape, new: Any, limit: int) -> int:
 
 
 @kernel_part
-def _reach(graph: Graph, shape: Shape, u: int, v: int) -> Any:
+def _reach(graph: Graph, shape: ClosureShape, u: int, v: int) -> Any:
     """The components above u that v reaches, marked with the epoch, and whether u is reached too."""
     fields, mark, found = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[STACK]
     shape.counters[EPOCH] += 2
@@ -83,7 +83,7 @@ def _reach(graph: Graph, shape: Shape, u: int, v: int) -> Any:
 
 
 @kernel_part
-def _settle(graph: Graph, shape: Shape, u: int, reached: int, cycle: bool) -> int:
+def _settle(graph: Graph, shape: ClosureShape, u: int, reached: int, cycle: bool) -> int:
     """Gives what `_reach` found its new place in the lower half of u's interval, or makes it one with u."""
     fields, mark, found = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[STACK]
     epoch = shape.counters[EPOCH]
@@ -118,7 +118,7 @@ def _settle(graph: Graph, shape: Shape, u: int, reached: int, cycle: bool) -> in
 
 
 @kernel_part
-def _mark_cycle(graph: Graph, shape: Shape, u: int) -> None:
+def _mark_cycle(graph: Graph, shape: ClosureShape, u: int) -> None:
     """Marks with the next epoch, among what was reached, the components that lead to u."""
     fields, mark, path = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[PATH]
     epoch = shape.counters[EPOCH]
@@ -141,7 +141,7 @@ def _mark_cycle(graph: Graph, shape: Shape, u: int) -> None:
 
 
 @kernel_part
-def _merge(shape: Shape, u: int, reached: int) -> Any:
+def _merge(shape: ClosureShape, u: int, reached: int) -> Any:
     """One component of u and everything marked as its cycle; the largest of them lends its number."""
     fields, mark, found = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[STACK]
     in_cycle = shape.counters[EPOCH] + 1

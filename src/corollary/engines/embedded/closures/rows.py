@@ -16,7 +16,7 @@ from corollary.engines.embedded.closures.entries import (
     GONE_SEED,
     NEW_EDGE,
     NEW_SEED,
-    Rows,
+    ComponentRows,
     save,
     tell,
 )
@@ -45,8 +45,8 @@ from corollary.engines.embedded.closures.shape import (
     SAVED_AT,
     SIZE,
     WORK,
+    ClosureShape,
     Graph,
-    Shape,
     list_item,
     pop,
     put,
@@ -56,7 +56,7 @@ _PARENTS_LOOKED_AT = 64
 
 
 @njit(cache=True, nogil=True)
-def follow(graph: Graph, shape: Shape, rows: Rows, words: int, limit: int) -> int:
+def follow(graph: Graph, shape: ClosureShape, rows: ComponentRows, words: int, limit: int) -> int:
     """Brings rows up to date, those that others need first. After NEED_ROWS and NEED_SAVED it is called again."""
     fields, lanes, counters = shape.fields, shape.lanes, shape.counters
     while counters[HEAP_SIZE] > 0:
@@ -81,7 +81,7 @@ def follow(graph: Graph, shape: Shape, rows: Rows, words: int, limit: int) -> in
 
 
 @kernel_part
-def _row_for(shape: Shape, c: Any) -> Any:
+def _row_for(shape: ClosureShape, c: Any) -> Any:
     if shape.fields[ROW, c] < 0:
         shape.counters[FREE_ROWS] -= 1
         put(shape, ROW, c, shape.free_rows[shape.counters[FREE_ROWS]])
@@ -89,7 +89,7 @@ def _row_for(shape: Shape, c: Any) -> Any:
 
 
 @kernel_part
-def _compute(graph: Graph, shape: Shape, rows: Rows, c: int, words: int) -> None:
+def _compute(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, words: int) -> None:
     """The row of a component from the rows of all that follow it."""
     fields, bits = shape.fields, rows.bits
     row = _row_for(shape, c)
@@ -113,7 +113,7 @@ def _compute(graph: Graph, shape: Shape, rows: Rows, c: int, words: int) -> None
 
 
 @kernel_part
-def _collect(graph: Graph, shape: Shape, rows: Rows, c: int, words: int) -> bool:
+def _collect(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, words: int) -> bool:
     """Works off the entries of a component; says whether its row has changed."""
     fields, lanes, bits = shape.fields, shape.lanes, rows.bits
     lost, gained = rows.space[0], rows.space[1]
@@ -175,7 +175,7 @@ def _collect(graph: Graph, shape: Shape, rows: Rows, c: int, words: int) -> bool
 
 
 @kernel_part
-def _other_edge(graph: Graph, shape: Shape, c: int, node: int) -> bool:
+def _other_edge(graph: Graph, shape: ClosureShape, c: int, node: int) -> bool:
     """Whether another edge leads from component c to the node, as far as a short look tells."""
     start = graph.back.start[node]
     for place in range(start, start + min(graph.back.length[node], _PARENTS_LOOKED_AT)):
@@ -185,7 +185,7 @@ def _other_edge(graph: Graph, shape: Shape, c: int, node: int) -> bool:
 
 
 @kernel_part
-def _look_for(graph: Graph, shape: Shape, bits: Any, c: int, lost: Any, words: int) -> Any:
+def _look_for(graph: Graph, shape: ClosureShape, bits: Any, c: int, lost: Any, words: int) -> Any:
     """Takes from `lost` what seeds and other edges of the component still give; says whether anything is left."""
     fields = shape.fields
     left = np.uint64(1)

@@ -3,7 +3,7 @@
 Every component owns an interval of numbers, [low, low + width), and every edge between two components leads from the higher
 interval to the lower one: in ascending order, a component comes after all that it reaches. A component that falls apart
 shares its interval among its parts, and one that has to move goes into a part of another's interval, so that nothing else is
-numbered anew. What cannot be done within an interval (it is used up after some forty halvings) is done by computing anew.
+renumbered. What cannot be done within an interval (it is used up after some forty halvings) is recomputed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Graph(NamedTuple):
     column: Array
 
 
-class Shape(NamedTuple):
+class ClosureShape(NamedTuple):
     fields: Array
     lanes: Array
     free: Array  # components without members
@@ -74,11 +74,11 @@ class Shape(NamedTuple):
     log: Array
 
 
-def empty_shape(capacity: int) -> Shape:
+def empty_shape(capacity: int) -> ClosureShape:
     lanes = np.zeros((LANES, capacity), np.int64)
     for lane in _MINUS_ONE:
         lanes[lane] = -1
-    return Shape(
+    return ClosureShape(
         np.zeros((FIELDS, capacity), np.int64),
         lanes,
         np.zeros(capacity, np.int64),
@@ -88,8 +88,8 @@ def empty_shape(capacity: int) -> Shape:
     )
 
 
-def grown_shape(shape: Shape, capacity: int) -> Shape:
-    """The same with room for more nodes; the log is empty afterwards."""
+def grown_shape(shape: ClosureShape, capacity: int) -> ClosureShape:
+    """Return a copy with room for more nodes and an empty log."""
     grown = empty_shape(capacity)
     old = shape.fields.shape[1]
     grown.fields[:, :old] = shape.fields
@@ -105,7 +105,7 @@ def grown_shape(shape: Shape, capacity: int) -> Shape:
 
 
 @kernel_part
-def put(shape: Shape, field: int, place: Any, value: Any) -> None:
+def put(shape: ClosureShape, field: int, place: Any, value: Any) -> None:
     """Writes a field so that it can be taken back; the caller has seen to the room in the log."""
     at = shape.counters[LOGGED]
     shape.log[at, 0] = field
@@ -116,14 +116,14 @@ def put(shape: Shape, field: int, place: Any, value: Any) -> None:
 
 
 @kernel_part
-def list_item(shape: Shape, lane: int, count: int, item: Any) -> None:
+def list_item(shape: ClosureShape, lane: int, count: int, item: Any) -> None:
     shape.lanes[lane, shape.counters[count]] = item
     shape.counters[count] += 1
 
 
 @njit(cache=True, nogil=True)
-def take_back(shape: Shape) -> None:
-    """Fields become what they were when the log was empty; the lists of free components and rows are made anew."""
+def take_back(shape: ClosureShape) -> None:
+    """Restores the fields to when the log was empty, and rebuilds the lists of free components and rows."""
     fields = shape.fields
     for at in range(shape.counters[LOGGED] - 1, -1, -1):
         fields[shape.log[at, 0], shape.log[at, 1]] = shape.log[at, 2]
@@ -131,7 +131,7 @@ def take_back(shape: Shape) -> None:
 
 
 @njit(cache=True, nogil=True)
-def list_free(shape: Shape, rows: int) -> None:
+def list_free(shape: ClosureShape, rows: int) -> None:
     """Lists the components without members and the rows, of that many, that no component has."""
     fields = shape.fields
     capacity = fields.shape[1]
@@ -151,7 +151,7 @@ def list_free(shape: Shape, rows: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def finish_update(shape: Shape) -> None:
+def finish_update(shape: ClosureShape) -> None:
     """Empties the lists of an update, whether it was finished or given up."""
     lanes, counters = shape.lanes, shape.counters
     for i in range(counters[TOUCHED_COUNT]):
@@ -169,7 +169,7 @@ def finish_update(shape: Shape) -> None:
 
 
 @njit(cache=True, nogil=True)
-def new_nodes(shape: Shape, first: int, sources: int, count: int) -> None:
+def new_nodes(shape: ClosureShape, first: int, sources: int, count: int) -> None:
     """Each node from `first` on is a component of its own: the sources, up to `sources`, above all others, the rest below.
 
     Chains mostly go upward in the numbers of nodes, so that a smaller number gets the higher place.
@@ -197,7 +197,7 @@ def new_nodes(shape: Shape, first: int, sources: int, count: int) -> None:
 
 
 @kernel_part
-def push(shape: Shape, component: int) -> None:
+def push(shape: ClosureShape, component: int) -> None:
     heap, low = shape.lanes[HEAP], shape.fields[LOW]
     place = shape.counters[HEAP_SIZE]
     shape.counters[HEAP_SIZE] += 1
@@ -211,7 +211,7 @@ def push(shape: Shape, component: int) -> None:
 
 
 @kernel_part
-def pop(shape: Shape) -> int:
+def pop(shape: ClosureShape) -> int:
     heap, low = shape.lanes[HEAP], shape.fields[LOW]
     lowest = heap[0]
     shape.counters[HEAP_SIZE] -= 1

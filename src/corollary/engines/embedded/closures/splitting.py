@@ -40,15 +40,15 @@ from corollary.engines.embedded.closures.shape import (
     TOUCHED_COUNT,
     WIDTH,
     WORK,
+    ClosureShape,
     Graph,
-    Shape,
     list_item,
     put,
 )
 
 
 @njit(cache=True, nogil=True)
-def split(graph: Graph, shape: Shape, gone: Any, limit: int) -> int:
+def split(graph: Graph, shape: ClosureShape, gone: Any, limit: int) -> int:
     """Brings the components in line with edges that have gone; says DONE, or GIVE_UP when that is more than `limit`.
 
     A component whose every lost edge (u, v) still has a way from u to v within it is what it was: the search from both ends
@@ -80,7 +80,7 @@ def split(graph: Graph, shape: Shape, gone: Any, limit: int) -> int:
 
 
 @kernel_part
-def _still_leads(graph: Graph, shape: Shape, c: int, u: int, v: int) -> bool:
+def _still_leads(graph: Graph, shape: ClosureShape, c: int, u: int, v: int) -> bool:
     """Whether v is reached from u inside component c, searched from both ends with equal effort."""
     component, mark = shape.fields[COMPONENT], shape.lanes[NODE_MARK]
     ahead, behind = shape.lanes[STACK], shape.lanes[INDEX]
@@ -125,7 +125,7 @@ def _still_leads(graph: Graph, shape: Shape, c: int, u: int, v: int) -> bool:
 
 
 @kernel_part
-def tarjan(graph: Graph, shape: Shape, roots: Any, c: int) -> int:
+def tarjan(graph: Graph, shape: ClosureShape, roots: Any, c: int) -> int:
     """Strongly connected components of what the roots reach inside component c (-1: anywhere).
 
     LINK of a node becomes the number of its part; a part has its number after all that it reaches. INDEX is -1 beforehand.
@@ -181,7 +181,7 @@ def tarjan(graph: Graph, shape: Shape, roots: Any, c: int) -> int:
 
 
 @kernel_part
-def note_involved(shape: Shape, c: Any) -> None:
+def note_involved(shape: ClosureShape, c: Any) -> None:
     """The members of c will have other company: its row is needed to say what has changed for them."""
     flags = shape.lanes[FLAGS]
     if not flags[c] & (IS_INVOLVED | IS_CREATED):
@@ -190,7 +190,7 @@ def note_involved(shape: Shape, c: Any) -> None:
 
 
 @kernel_part
-def note_fresh(shape: Shape, c: Any) -> None:
+def note_fresh(shape: ClosureShape, c: Any) -> None:
     """The row of c has to be computed from nothing."""
     flags = shape.lanes[FLAGS]
     if not flags[c] & IS_FRESH:
@@ -199,7 +199,7 @@ def note_fresh(shape: Shape, c: Any) -> None:
 
 
 @kernel_part
-def move_node(shape: Shape, node: Any, to: Any) -> None:
+def move_node(shape: ClosureShape, node: Any, to: Any) -> None:
     if shape.lanes[ORIGIN, node] < 0:
         shape.lanes[ORIGIN, node] = shape.fields[COMPONENT, node]
         list_item(shape, TOUCHED, TOUCHED_COUNT, node)
@@ -207,7 +207,7 @@ def move_node(shape: Shape, node: Any, to: Any) -> None:
 
 
 @kernel_part
-def _take_apart(graph: Graph, shape: Shape, c: int) -> int:
+def _take_apart(graph: Graph, shape: ClosureShape, c: int) -> int:
     fields, counters = shape.fields, shape.counters
     size = fields[SIZE, c]
     if counters[LOGGED] + 8 * size + 8 > len(shape.log):

@@ -1,13 +1,13 @@
-"""Components and rows of bits of a changing graph: they follow a change, or are computed anew where that is cheaper."""
+"""Components and rows of bits of a changing graph: they follow a change, or are recomputed where that is cheaper."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from corollary.engines.embedded.closure import MAX_BITS_BYTES, TooLarge
 from corollary.engines.embedded.closures.building import fill_rows, lay_out
+from corollary.engines.embedded.closures.closure import MAX_BITS_BYTES, TooLarge
 from corollary.engines.embedded.closures.difference import BitDifference, Groups, group_changes
-from corollary.engines.embedded.closures.entries import Rows, restore_rows, start_rows
+from corollary.engines.embedded.closures.entries import ComponentRows, restore_rows, start_rows
 from corollary.engines.embedded.closures.graph import NO_NODE, Changes, ChangingGraph
 from corollary.engines.embedded.closures.lists import Array
 from corollary.engines.embedded.closures.merging import connect
@@ -28,7 +28,7 @@ from corollary.engines.embedded.closures.shape import (
     SAVED,
     SAVED_AT,
     WORK,
-    Shape,
+    ClosureShape,
     empty_shape,
     finish_update,
     grown_shape,
@@ -38,10 +38,10 @@ from corollary.engines.embedded.closures.shape import (
 )
 from corollary.engines.embedded.closures.splitting import split
 
-# The cost of computing anew, in words of a row: so much for an edge and a node besides the rows themselves. Measured.
+# The cost of recomputing, in words of a row: so much for an edge and a node besides the rows themselves. Measured.
 _EDGE_COST = 40
-# A change is followed until it has touched this part of the words that computing anew touches; a word costs about three times
-# as much there, as rows are met in no order. Few edges are worth the try; for many the outcome can be told beforehand.
+# A change is followed until it has touched this part of the words that recomputing touches; a word costs about three times
+# as much there, as rows are met in no order. Few edges are worth the try; for many the outcome is clear beforehand.
 _IN_VAIN = 10
 _SPREAD = 8  # how many rows change for each row at which a change begins, at least
 _ALWAYS = 50_000  # words: less is not worth an estimate
@@ -50,7 +50,7 @@ _ALWAYS = 50_000  # words: less is not worth an estimate
 class BitStore:
     """`bits` are the rows of components, `own` is the column that a node does not show (-1: none).
 
-    `pairs` is the number of pairs. The graph changes first, then `update` is told what has changed.
+    `pairs` is the number of pairs. The graph changes first, then `update` gets what has changed.
     """
 
     def __init__(self, graph: ChangingGraph, *, hide_own: bool) -> None:
@@ -61,10 +61,10 @@ class BitStore:
         self._shape = empty_shape(graph.capacity)
         self._shape.fields[ROW] = -1
         nothing = np.zeros((1, 1), np.uint64)
-        self._rows = Rows(
+        self._rows = ComponentRows(
             nothing, nothing, np.zeros(1, np.int64), np.zeros((1, 3), np.int64), np.zeros((2, 1), np.uint64)
         )
-        self._replaced: tuple[Shape, Array] | None = None
+        self._replaced: tuple[ClosureShape, Array] | None = None
         self.own = graph.arrays.column if hide_own else np.full(graph.capacity, -1, np.int64)
         self._direction = 1
         _, _, self.pairs = self._anew()
@@ -143,9 +143,9 @@ class BitStore:
         self._direction = 0 if comes and goes else (1 if comes else -1)
         counters = self._shape.counters
         counters[LOGGED] = counters[SAVED] = counters[WORK] = 0
-        anew = (self._words + 1) * int(counters[CROSSING] + counters[COMPONENTS])
-        anew += _EDGE_COST * (self._graph.edges + self._nodes)
-        limit = max(anew // _IN_VAIN, _ALWAYS)
+        recomputed = (self._words + 1) * int(counters[CROSSING] + counters[COMPONENTS])
+        recomputed += _EDGE_COST * (self._graph.edges + self._nodes)
+        limit = max(recomputed // _IN_VAIN, _ALWAYS)
         changed = sum(map(len, changes)) - (
             len(changes.gone) + len(changes.new) if changes.gone is changes.gone_seeds else 0
         )

@@ -18,22 +18,22 @@ from corollary.engines.embedded.closures.connectivity import (
     NEXT,
     ORIGIN,
     SIZE,
-    Parts,
+    Components,
     emit_across,
     gather,
     separate,
     unite,
 )
-from corollary.engines.embedded.closures.difference import Difference, Some
+from corollary.engines.embedded.closures.difference import PairDifference, Some
 from corollary.engines.embedded.closures.graph import NO_NODE, Changes, ChangingGraph, loops_among
 from corollary.engines.embedded.closures.lists import Array
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 
 _EMPTY = np.empty((0, 2), np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
-class Undo:
+class SymmetricUndo:
     """Takes one update back, as long as it is the closure's last."""
 
     changes: Changes
@@ -52,7 +52,7 @@ class MaintainedSymmetricClosure:
         self._nodes = 0
         self._parts = _parts(self._graph.capacity)
         self._loop = np.zeros(self._graph.capacity, np.bool_)
-        self._undo: Undo | None = None
+        self._undo: SymmetricUndo | None = None
         self._journal: list[Changes] = []
         self.count = 0
         self._cover()
@@ -64,20 +64,20 @@ class MaintainedSymmetricClosure:
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
-    def update(self, removed: Codes = _EMPTY, added: Codes = _EMPTY) -> Difference:
+    def update(self, removed: Codes = _EMPTY, added: Codes = _EMPTY) -> PairDifference:
         """Changes the edges; gives what changed in the closure."""
         self._graph.prepare(added, None)
         self._cover()
         return self._follow(self._graph.change(removed, added, None, None))
 
     @property
-    def undo_token(self) -> Undo:
-        """What takes the last update back."""
+    def undo_token(self) -> SymmetricUndo:
+        """Return an object that takes the last update back."""
         if self._undo is None:
             raise ValueError("there is no update to take back")
         return self._undo
 
-    def undo(self, token: Undo) -> None:
+    def undo(self, token: SymmetricUndo) -> None:
         """The closure becomes what it was before its last update, whose token this is."""
         if token is not self._undo:
             raise ValueError("only the last update can be taken back, and only once")
@@ -116,7 +116,7 @@ class MaintainedSymmetricClosure:
             fields[LABEL, new], fields[NEXT, new], fields[FIRST, new], fields[SIZE, new] = new, new, new, 1
             self._nodes = self._graph.nodes.count
 
-    def _follow(self, changes: Changes) -> Difference:
+    def _follow(self, changes: Changes) -> PairDifference:
         """Brings components in line with a graph that has changed already."""
         parts, graph = self._parts, self._graph.arrays
         separate(graph.out, graph.back, parts, changes.gone)
@@ -141,9 +141,9 @@ class MaintainedSymmetricClosure:
         deleted = _across(old[:listed], new[:listed], codes[:listed], codes[had & ~has])
         inserted = _across(new[:listed], old[:listed], codes[:listed], codes[has & ~had])
         self.count += inserted.count - deleted.count
-        self._undo = Undo(changes)
+        self._undo = SymmetricUndo(changes)
         self._journal.append(changes)
-        return Difference(deleted, inserted)
+        return PairDifference(deleted, inserted)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -151,12 +151,6 @@ class MaintainedSymmetricClosure:
         """All pairs."""
         nodes = np.arange(self._nodes)
         return self._within(nodes).rows()
-
-    def component_pairs(self, codes: Codes) -> Codes:
-        """All pairs of the components in which the codes are."""
-        numbers = self._graph.nodes.find(codes)
-        labels = np.unique(self._parts.fields[LABEL, numbers[numbers != NO_NODE]])
-        return self._within(np.flatnonzero(np.isin(self._parts.fields[LABEL, : self._nodes], labels))).rows()
 
     def _within(self, nodes: Array) -> Some:
         labels = self._parts.fields[LABEL, nodes]
@@ -176,11 +170,11 @@ class MaintainedSymmetricClosure:
         return found
 
 
-def _parts(capacity: int) -> Parts:
+def _parts(capacity: int) -> Components:
     lanes = np.zeros((LANES, capacity), np.int64)
     lanes[ORIGIN] = lanes[ANCHOR] = -1
     fields = np.zeros((FIELDS, capacity), np.int64)
-    return Parts(fields, lanes, np.zeros(COUNTERS, np.int64), np.zeros(capacity, np.int64))
+    return Components(fields, lanes, np.zeros(COUNTERS, np.int64), np.zeros(capacity, np.int64))
 
 
 def _across(group: Array, part: Array, codes: Codes, reflexive: Codes) -> Some:

@@ -12,11 +12,11 @@ from typing import TypeVar
 import numpy as np
 
 from corollary.analysis import Module, ModuleKind
-from corollary.engines.embedded.closure import TooLarge
-from corollary.engines.embedded.closures import Difference, MaintainedClosure, MaintainedSymmetricClosure
+from corollary.engines.embedded.closures import MaintainedClosure, MaintainedSymmetricClosure, PairDifference
+from corollary.engines.embedded.closures.closure import TooLarge
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
-from corollary.engines.embedded.relation import Codes, Relation
-from corollary.engines.embedded.universe import Universe, may_equal_others
+from corollary.engines.embedded.relations.relation import Codes, Relation
+from corollary.engines.embedded.values.universe import Universe, may_equal_others
 
 T = TypeVar("T")
 _CLOSURES = (
@@ -45,15 +45,18 @@ def closure_module(modules: tuple[Module, ...]) -> Module | None:
 
 
 class ClosedPredicate:
-    """`external` are the facts that others than the closing hyper-node support, `closure` what follows from them."""
+    """`external` are the facts that others than the closing hyper-node (`owner`) support, `closure` what follows from them."""
 
-    def __init__(self, module: Module, external: MaintainedRelation, step: Codes | None, universe: Universe) -> None:
+    def __init__(
+        self, module: Module, owner: str, external: MaintainedRelation, step: Codes | None, universe: Universe
+    ) -> None:
         """Raises `DoesNotFit` where rules are needed."""
         assert module.predicate is not None
         self.predicate = module.predicate
         self.module = module
+        self.owner = owner
         self.external = external
-        self.change: Difference | None = None
+        self.change: PairDifference | None = None
         self._universe = universe
         facts = external.facts()
         self._check_guard(facts)
@@ -77,7 +80,7 @@ class ClosedPredicate:
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
-    def update(self, step_change: tuple[Codes, Codes] | None) -> Difference:
+    def update(self, step_change: tuple[Codes, Codes] | None) -> PairDifference:
         """Follows what changed in the external facts and in the steps."""
         deleted, inserted = self.external.difference()
         self._check_guard(inserted)
@@ -112,7 +115,7 @@ class ClosedPredicate:
             raise DoesNotFit(self.predicate) from None
 
 
-def enclosed(
+def closure_of_relation(
     module: Module, owner: str, maintained: MaintainedRelation, step: Codes | None, universe: Universe
 ) -> ClosedPredicate:
     """The closed predicate of facts that were kept with their support one by one."""
@@ -123,18 +126,20 @@ def enclosed(
     for other in relation.owners:
         if other != owner:
             external.support_of(other)[: len(numbers)] = relation.support_of(other)[numbers]
-    return ClosedPredicate(module, MaintainedRelation(external, owner), step, universe)
+    return ClosedPredicate(module, owner, MaintainedRelation(external, owner), step, universe)
 
 
-def disclosed(closed: ClosedPredicate, owner: str) -> MaintainedRelation:
+def relation_of_closure(closed: ClosedPredicate) -> MaintainedRelation:
     """All facts of a closed predicate with their support one by one; the closing hyper-node supports what nobody else does."""
-    relation = Relation(2, counted=True)
+    relation, owner = Relation(2, counted=True), closed.owner
     relation.append_distinct(closed.closure.rows(), owner)
     relation.support_of(owner)
     external = closed.external.relation
     numbers = relation.locate(external.facts)
     known = numbers >= 0
-    for other in external.owners:
+    for other in set(external.owners) - {
+        owner
+    }:  # a closure that started from nothing has its owner there, without facts
         relation.support_of(other)[numbers[known]] = external.support_of(other)[: external.size][known]
     maintained = MaintainedRelation(relation, owner)
     supported = np.flatnonzero(maintained.external_support(owner, np.arange(relation.size)))

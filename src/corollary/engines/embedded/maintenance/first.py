@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.analysis import HyperNode, Module, RuleGraph
-from corollary.engines.embedded.aggregation import aggregate_rows
-from corollary.engines.embedded.evaluation import Evaluation, Report, Store
+from corollary.analysis.lowering import stated_predicates
+from corollary.engines.embedded.evaluation import Evaluation, RelationStore, Report
+from corollary.engines.embedded.maintenance.changing_facts import explicit_rows
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate, DoesNotFit, closure_module
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
-from corollary.engines.embedded.maintenance.rule_changes import steps_of_node
-from corollary.engines.embedded.maintenance.strategies import Strategy
-from corollary.engines.embedded.maintenance.transaction import facts_of
+from corollary.engines.embedded.relations.relation import facts_of
+from corollary.engines.embedded.values.aggregation import aggregate_rows
 from corollary.planning.steps import AggregateStep, RuleStep, Step
+from corollary.reasoning.maintain.chooser import Strategy
+from corollary.reasoning.maintain.steps import steps_of_node
 
 
 def evaluate_node(
@@ -37,12 +39,21 @@ def evaluate_node(
             continue
         report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
         strategy.note_cost(step.owner, report.instances)
-        if step.recursive and strategy.counts_recursion:
+        if step.recursive and strategy.counts_instances(step):
             _count(evaluation, step)
         total.strategy, total.rounds = report.strategy or total.strategy, max(total.rounds, report.rounds)
         total.instances += report.instances
         total.plans |= report.plans
     return total
+
+
+def add_explicit_predicates(store: RelationStore, graph: RuleGraph) -> None:
+    """Adds the explicit facts that rules read under their own names."""
+    for name, atom in stated_predicates(graph).items():
+        known = store.relations.get(atom.predicate)
+        if known is not None:
+            owner = name if store.counted else None
+            store.relation(name, atom.arity).append_distinct(explicit_rows(known), owner)
 
 
 def evaluate_auxiliary(evaluation: Evaluation, step: Step) -> None:
@@ -60,13 +71,13 @@ def _count(evaluation: Evaluation, step: RuleStep) -> None:
     evaluation.evaluate(step.rules, (), recursive=False, owner=step.owner)
 
 
-def _close(store: Store, module: Module, owner: str, closed: dict[str, ClosedPredicate]) -> bool:
+def _close(store: RelationStore, module: Module, owner: str, closed: dict[str, ClosedPredicate]) -> bool:
     """Closes a predicate; False where the closure does not fit its facts."""
     assert module.predicate is not None
     external = store.relation(module.predicate, 2)
     step = store.relation(module.step, 2).facts if module.step is not None else None
     try:
-        found = ClosedPredicate(module, MaintainedRelation(external, owner), step, store.universe)
+        found = ClosedPredicate(module, owner, MaintainedRelation(external, owner), step, store.universe)
     except DoesNotFit:
         return False
     closed[module.predicate] = found

@@ -7,17 +7,19 @@ change that nobody sees: it is carried along until the next transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, UNBORN, MaintainedRelation, Numbers
-from corollary.engines.embedded.maintenance.transaction import EXPLICIT
-from corollary.engines.embedded.relation import Codes, Counts, Relation
+from corollary.engines.embedded.relations.relation import Codes, Counts, Relation
 
+SupportOfOwner: TypeAlias = tuple[str, str, Codes, Counts]
+"""A predicate, an owner, the facts that it supports, and how often."""
 Signed = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -40,16 +42,16 @@ def changes_of_relation(predicate: str, maintained: MaintainedRelation) -> list[
     order = np.argsort(turned)
     turned = turned[order]
     sign = np.where((maintained.flags[turned] & GONE) != 0, -1, 1)
-    told = np.zeros(len(turned), np.bool_)
+    reported = np.zeros(len(turned), np.bool_)
     found = []
-    for owner, (numbers, before) in _counts_before(maintained).items():
+    for owner, (numbers, before) in counts_before(maintained).items():
         change = maintained.support(owner, numbers) - before
         visible = np.zeros(len(numbers), np.int64)
         if len(turned):
             places = np.minimum(np.searchsorted(turned, numbers), len(turned) - 1)
-            tells = (turned[places] == numbers) & ~told[places] & (change != 0)
+            tells = (turned[places] == numbers) & ~reported[places] & (change != 0)
             visible[tells] = sign[places[tells]]
-            told[places[tells]] = True
+            reported[places[tells]] = True
         kept = change != 0
         if kept.any():
             facts = maintained.rows(numbers[kept])
@@ -57,7 +59,7 @@ def changes_of_relation(predicate: str, maintained: MaintainedRelation) -> list[
     return found
 
 
-def _counts_before(maintained: MaintainedRelation) -> dict[str, tuple[Numbers, Signed]]:
+def counts_before(maintained: MaintainedRelation) -> dict[str, tuple[Numbers, Signed]]:
     """For each owner the rows whose support it changed, and how much it was before the transaction."""
     logged: dict[str, list[tuple[Numbers, Signed]]] = {}
     for owner, numbers, before in maintained.counts_before:
@@ -69,9 +71,9 @@ def _counts_before(maintained: MaintainedRelation) -> dict[str, tuple[Numbers, S
     return found
 
 
-def changes_of_closure(closed: ClosedPredicate, owner: str) -> list[SupportChange]:
+def changes_of_closure(closed: ClosedPredicate) -> list[SupportChange]:
     """The changes of what a closure starts from, and those of its owner: the pairs of the closure without these."""
-    predicate = closed.predicate
+    predicate, owner = closed.predicate, closed.owner
     found = [
         SupportChange(predicate, change.owner, change.facts, change.change, np.zeros_like(change.change))
         for change in changes_of_relation(predicate, closed.external)
@@ -94,7 +96,7 @@ def _summed(predicate: str, owner: str, pairs: Codes, change: Signed, visible: S
     return SupportChange(predicate, owner, pairs[first[kept]], sums[0][kept], sums[1][kept])
 
 
-def changes_by_enclosing(predicate: str, owner: str, maintained: MaintainedRelation) -> list[SupportChange]:
+def changes_by_closing(predicate: str, owner: str, maintained: MaintainedRelation) -> list[SupportChange]:
     """A predicate that was kept fact by fact is about to be kept as a closure: its owner has what nobody else supports."""
     numbers = np.flatnonzero(maintained.flags[: maintained.relation.size] == 0)
     wanted = (maintained.external_support(owner, numbers) == 0).astype(np.int64)
@@ -106,12 +108,44 @@ def changes_by_enclosing(predicate: str, owner: str, maintained: MaintainedRelat
     return [SupportChange(predicate, owner, facts, change[kept], np.zeros(len(facts), np.int64))]
 
 
+def changes_between(before: Iterable[SupportOfOwner], after: Iterable[SupportOfOwner]) -> list[SupportChange]:
+    """Return the changes from the support before to the support after, which was derived without a look at the former."""
+    both: dict[str, dict[str, list[tuple[int, Codes, Counts]]]] = {}
+    for sign, supports in ((-1, before), (1, after)):
+        for predicate, owner, facts, counts in supports:
+            both.setdefault(predicate, {}).setdefault(owner, []).append((sign, facts, counts))
+    return [change for predicate, owners in both.items() for change in _changes_of_owners(predicate, owners)]
+
+
+def _changes_of_owners(predicate: str, owners: dict[str, list[tuple[int, Codes, Counts]]]) -> Iterator[SupportChange]:
+    if all(len(sides) == 2 and all(map(np.array_equal, sides[0][1:], sides[1][1:])) for sides in owners.values()):
+        return  # nobody has touched it: the rows are where they were
+    arity = next(iter(owners.values()))[0][1].shape[1]
+    known = Relation(arity, counted=True)
+    placed = {
+        owner: [(sign, known.place(facts), counts.astype(np.int64)) for sign, facts, counts in sides]
+        for owner, sides in owners.items()
+    }
+    was, now = np.zeros(known.size, np.bool_), np.zeros(known.size, np.bool_)
+    changes = {}
+    for owner, sides in placed.items():
+        change = changes[owner] = np.zeros(known.size, np.int64)
+        for sign, numbers, counts in sides:
+            change[numbers] += sign * counts
+            (now if sign > 0 else was)[numbers] = True
+    visible = now.astype(np.int64) - was
+    for owner, change in changes.items():
+        numbers = np.flatnonzero(change)
+        if len(numbers):
+            facts = known.rows[numbers] if arity else np.empty((len(numbers), 0), np.uint32)
+            yield SupportChange(predicate, owner, facts, change[numbers], visible[numbers])
+            visible[numbers] = 0  # the first owner reports it
+
+
 # -- everything --------------------------------------------------------------------------------------------------------
 
 
-def supports_of(
-    predicate: str, relation: Relation, maintained: MaintainedRelation | None
-) -> Iterator[tuple[str, str, Codes, Counts]]:
+def supports_of(predicate: str, relation: Relation, maintained: MaintainedRelation | None) -> Iterator[SupportOfOwner]:
     """The support of the facts of a relation, owner by owner, between transactions."""
     if not relation.owners:
         facts = relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
@@ -130,8 +164,8 @@ def supports_of(
             yield predicate, owner, facts, counts
 
 
-def supports_of_closure(closed: ClosedPredicate, owner: str) -> Iterator[tuple[str, str, Codes, Counts]]:
-    """What others support, and of the closing owner the pairs of the closure that nobody else does."""
+def supports_of_closure(closed: ClosedPredicate) -> Iterator[SupportOfOwner]:
+    """The support by other owners, and by the closing owner of the pairs of the closure that no other supports."""
     external = closed.external
     if external.relation.size:
         yield from supports_of(closed.predicate, external.relation, external)
@@ -140,4 +174,4 @@ def supports_of_closure(closed: ClosedPredicate, owner: str) -> Iterator[tuple[s
     pairs = np.ascontiguousarray(closed.closure.rows())
     own = pairs[known.locate(pairs) < 0] if known.size else pairs
     if len(own):
-        yield closed.predicate, owner, own, np.ones(len(own), np.uint32)
+        yield closed.predicate, closed.owner, own, np.ones(len(own), np.uint32)

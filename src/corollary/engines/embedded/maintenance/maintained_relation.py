@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.relations import capacity
+from corollary.engines.embedded.relations.relation import Codes, Relation
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -45,7 +46,7 @@ class MaintainedRelation:
         self.compactions = 0  # how often rows have got other numbers
         self._touched: list[Numbers] = []
         self._counts_before: list[tuple[str, Numbers, np.ndarray[Any, Any]]] = []
-        self.lost: list[Numbers] = []  # rows that an owner has stopped to support in this transaction
+        self.lost: list[Numbers] = []  # rows that an owner has stopped supporting in this transaction
         self._marked: list[Numbers] = []
         self._difference: tuple[int, Codes, Codes] | None = None
 
@@ -123,6 +124,7 @@ class MaintainedRelation:
         before = counts[numbers].astype(np.int64)
         after = before + change
         assert after.min() >= 0, f"support of {owner} below zero"
+        capacity.check_counts(int(after.max()))
         self._counts_before.append((owner, numbers, before))
         counts[numbers] = after
         is_hidden = after == 0
@@ -148,14 +150,21 @@ class MaintainedRelation:
             self.change_support(owner, numbers, -counts[numbers].astype(np.int64))
 
     def transfer(self, owner: str, successor: str, *, counts: bool) -> None:
-        """What one owner supports another one does from now on: as often, or once where it does not count."""
-        if owner != successor and owner in self.relation.owners:
-            numbers = np.flatnonzero(self.relation.support_of(owner)[: self.relation.size])
-            if counts:
-                self.change_support(successor, numbers, self.support(owner, numbers))
-            else:
-                self.change_support(successor, numbers[self.support(successor, numbers) == 0], 1)
-            self.change_support(owner, numbers, -self.support(owner, numbers))
+        """Transfer the support by one owner to another: as often, or once where the successor does not count.
+
+        No fact loses support by that, so the successor has no reason to look at it.
+
+        No fact has lost anything by that: the step that goes on has no reason to look at it.
+        """
+        if owner == successor or owner not in self.relation.owners:
+            return
+        numbers = np.flatnonzero(self.relation.support_of(owner)[: self.relation.size])
+        if not len(numbers):
+            return
+        given, had = self.support(owner, numbers), self.support(successor, numbers)
+        self._counts_before += [(owner, numbers, given), (successor, numbers, had)]
+        self.relation.support_of(successor)[numbers] = had + given if counts else np.maximum(had, 1)
+        self.relation.support_of(owner)[numbers] = 0
 
     def supported_by_others(self, owner: str, version: int) -> Numbers:
         """The rows that others than the owner support and that no flag of `version` hides."""
@@ -207,7 +216,7 @@ class MaintainedRelation:
 
     @property
     def has_lost(self) -> bool:
-        """Whether an owner has stopped to support some row."""
+        """Whether an owner has stopped supporting some row."""
         return len(self.lost) > 0
 
     def lost_rows(self) -> Numbers:
@@ -287,7 +296,7 @@ class MaintainedRelation:
 
 
 def _pieces(parts: list[Numbers]) -> Iterator[Numbers]:
-    """The same rows, few at a time."""
+    """The rows, few at a time."""
     for part in parts:
         for start in range(0, len(part), _PIECE):
             yield part[start : start + _PIECE]

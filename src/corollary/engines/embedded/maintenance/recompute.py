@@ -1,67 +1,119 @@
-"""Deriving the facts of a step anew from its inputs: where most of them change, that is cheaper than following each.
+"""Recomputes the facts of a step from its inputs: where most of them change, that is cheaper than following each.
 
 The rules run as in a first materialisation, beside the maintained relations; the difference is what the step passes on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from corollary.engines.embedded.aggregation import aggregate_rows
-from corollary.engines.embedded.evaluation import Evaluation, Store
-from corollary.engines.embedded.maintenance.aggregates import AggregateRules
-from corollary.engines.embedded.maintenance.maintained_relation import GONE
-from corollary.engines.embedded.maintenance.recursive_step import Found, Task, adopt
-from corollary.engines.embedded.maintenance.step_rules import StepRules, atoms_of_rule
-from corollary.engines.embedded.maintenance.transaction import Transaction, facts_of, relation_of
-from corollary.engines.embedded.relation import Relation
+from corollary.engines.base import OverBudget
+from corollary.engines.embedded.evaluation import Evaluation, RelationStore
+from corollary.engines.embedded.maintenance.maintained_relation import GONE, Numbers
+from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
+from corollary.engines.embedded.relations.relation import Relation, facts_of, relation_of
+from corollary.engines.embedded.values.aggregation import aggregate_rows
+from corollary.planning.steps import AggregateStep, is_auxiliary
+from corollary.reasoning.maintain.step_rules import StepRules, atoms_of_rule
+from corollary.reasoning.maintain.steps import StepForms
+from corollary.reasoning.maintain.transaction import Task
 
+Found = dict[str, Numbers]
+"""Numbers of rows by predicate."""
 _COUNT = "count"
+_NOBODY = np.empty(0, np.int64)
 
 
-def recompute(task: Task) -> Found:
-    """Replaces what a step supports by what its rules derive now; gives the rows that nobody supports any more.
+def recompute(task: Task, transaction: EmbeddedTransaction) -> Found:
+    """Replace what a step supports by what its rules derive now; return the rows that a count left without support.
 
-    As a rule the heads get relations of their own, which are compared with the old ones when somebody asks.
+    Usually the heads get relations of their own, which are compared with the old ones when somebody asks.
     """
-    if _can_replace(task):
-        _replace(task)
+    if _can_replace(task, transaction):
+        _replace(task, transaction)
         return {}
-    if not task.rules.step.recursive:
-        return recount(task.rules, task.transaction)
-    for name, earlier in task.earlier.items():
-        for rules in earlier if name in task.rules.heads else ():
-            maintained = task.transaction.relation(name, rules.heads[name])
-            own = np.flatnonzero(maintained.relation.support_of(task.rules.step.owner)[: maintained.relation.size])
-            adopt(rules, name, own, task.transaction)
-    return _run_in_place(task)
+    if not task.step.recursive:
+        return recount(task.rules, transaction)
+    _run_in_place(task, transaction)
+    return {}
 
 
-def _can_replace(task: Task) -> bool:
+def _can_replace(task: Task, transaction: EmbeddedTransaction) -> bool:
     """Not where a head is closed by another step, or where an earlier step may go on with what this one drops."""
-    heads, closed = task.rules.heads, task.transaction.closed
-    return all(heads.values()) and not heads.keys() & closed.keys() and not heads.keys() & task.earlier.keys()
+    heads = task.rules.heads
+    return all(heads.values()) and not heads.keys() & transaction.closed.keys() and not task.earlier.meet(heads)
 
 
-def _replace(task: Task) -> None:
-    step, transaction = task.rules.step, task.transaction
-    may_delete, may_insert = direction(task)
-    store = _inputs(task)
+def _replace(task: Task, transaction: EmbeddedTransaction) -> None:
+    step = task.rules.step
+    may_delete, may_insert = direction(task, transaction)
+    store = _inputs(task, transaction)
     store.counted = not step.recursive
     others = {name: transaction.others(name, arity, step.owner) for name, arity in task.rules.heads.items()}
     for name, relation in others.items():
         store.relations[name] = relation_of(relation.facts) if step.recursive else relation
-    evaluation = Evaluation(store, transaction.work, orders_texts=transaction.orders_texts)
-    report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
+    evaluation = Evaluation(store, transaction.work)
+    with transaction.work.counting(_facts_with(task, transaction, store)):
+        report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
     task.report.rounds += report.rounds if step.recursive else 0
     for name, relation in others.items():
         found = store.relations[name]
         after = _with_support(found, relation, step.owner) if step.recursive else found
-        transaction.anew(name, after, may_delete=may_delete, may_insert=may_insert)
+        transaction.set_recomputed(name, after, may_delete=may_delete, may_insert=may_insert)
+
+
+def try_again(task: Task, transaction: EmbeddedTransaction, *, most: int) -> None:
+    """Recompute a recursive step; raise `OverBudget`, with nothing changed, where that takes more than `most` instances."""
+    work = transaction.work
+    if not (
+        _can_replace(task, transaction)
+        and Evaluation(RelationStore(), work).can_go_on(task.rules.step.rules, task.rules.step.modules)
+    ):
+        raise OverBudget  # what is done in other ways cannot stop, or leaves something half done
+    with work.trying(most):
+        _replace(task, transaction)
+
+
+def go_on(task: Task, transaction: EmbeddedTransaction, last: Found) -> bool:
+    """Adds what follows from the last facts of a step that grows, in relations of their own; False where that cannot be.
+
+    What is there is copied, and the rounds are those of a first materialisation: what the step has found so far is kept. Nothing
+    may have to go any more.
+    """
+    step = task.rules.step
+    if not _can_replace(task, transaction):
+        return False
+    store = _inputs(task, transaction)
+    evaluation = Evaluation(store, transaction.work)
+    if not evaluation.can_go_on(step.rules, step.modules):
+        recompute(task, transaction)
+        return True
+    may_delete, may_insert = direction(task, transaction)
+    starts, known = {}, {}
+    for name, arity in task.rules.heads.items():
+        maintained = transaction.relation(name, arity)
+        is_old = (maintained.flags[: maintained.relation.size] & GONE) == 0
+        new = last.get(name, _NOBODY)  # the last round may have brought facts of other heads only
+        is_old[new] = False
+        known[name] = np.concatenate((np.flatnonzero(is_old), new))
+        store.relations[name] = relation_of(maintained.rows(known[name]))
+        starts[name] = len(known[name]) - len(new)
+    with transaction.work.counting(_facts_with(task, transaction, store)):
+        task.report.rounds += evaluation.go_on(step.rules, starts).rounds
+    for name, arity in task.rules.heads.items():
+        before, after = transaction.relation(name, arity).relation, store.relations[name]
+        after.number_rows()
+        for owner in before.owners:
+            after.support_of(owner)[: len(known[name])] = before.support_of(owner)[known[name]]
+        after.mark(step.owner, len(known[name]))
+        transaction.set_recomputed(name, after, may_delete=may_delete, may_insert=may_insert)
+    return True
 
 
 def _with_support(found: Relation, others: Relation, owner: str) -> Relation:
-    """What a recursive step derives from facts of others, as its own."""
+    """Return the facts that a recursive step derives, with its own support; `others` are the facts of other owners."""
     known = others.size
     if not np.array_equal(found.facts[:known], others.facts):  # a closure has its own order
         rows = found.facts
@@ -73,13 +125,13 @@ def _with_support(found: Relation, others: Relation, owner: str) -> Relation:
     return found
 
 
-def direction(task: Task) -> tuple[bool, bool]:
+def direction(task: Task, transaction: EmbeddedTransaction) -> tuple[bool, bool]:
     """Whether the heads of a step may lose facts, and whether they may gain some: often rules and inputs tell."""
-    transaction, heads = task.transaction, task.rules.heads
+    heads = task.rules.heads
     own = frozenset(task.rules.step.rules)
-    may_delete = len(task.removed_rules) > 0 or not task.closing_rules <= own
-    may_insert = not task.closing_rules.issuperset(task.new_rules)
-    if task.is_new and not heads.keys() & transaction.opened.keys():
+    may_delete = len(task.removed_rules) > 0 or not task.gone_rules <= own
+    may_insert = not task.gone_rules.issuperset(task.new_rules)
+    if task.is_new and may_insert and not heads.keys() & transaction.opened.keys():
         return _changes_so_far(transaction, heads, may_delete=False, may_insert=True)
     for rule in task.rules.step.rules:
         for place, atom in enumerate(atoms_of_rule(rule)):
@@ -95,9 +147,10 @@ def direction(task: Task) -> tuple[bool, bool]:
 
 
 def _changes_so_far(
-    transaction: Transaction, heads: dict[str, int], *, may_delete: bool, may_insert: bool
+    transaction: EmbeddedTransaction, heads: dict[str, int], *, may_delete: bool, may_insert: bool
 ) -> tuple[bool, bool]:
-    """The same with what other steps have done to the heads: what one head gains or loses others may, too."""
+    """Extend the possible changes by those that other steps have made to the heads: what one head gains or loses others may,
+    too."""
     for name, arity in heads.items():
         replaced, maintained = transaction.replaced.get(name), transaction.maintained.get(name)
         if name in transaction.opened:
@@ -113,7 +166,7 @@ def _changes_so_far(
     return may_delete, may_insert
 
 
-def recount(rules: StepRules, transaction: Transaction) -> Found:
+def recount(rules: StepRules, transaction: EmbeddedTransaction) -> Found:
     """Counts the instances of a step's rules over the facts that are visible now, and sets its support to that."""
     gone = {}
     for name, arity in rules.heads.items():
@@ -127,42 +180,53 @@ def recount(rules: StepRules, transaction: Transaction) -> Found:
     return gone
 
 
-def _run_in_place(task: Task) -> Found:
-    step, transaction = task.rules.step, task.transaction
-    store = _inputs(task)
+def _run_in_place(task: Task, transaction: EmbeddedTransaction) -> None:
+    step = task.rules.step
+    store = _inputs(task, transaction)
     for name, arity in task.rules.heads.items():
         maintained = transaction.relation(name, arity)
         store.relations[name] = relation_of(maintained.rows(maintained.supported_by_others(step.owner, GONE)))
-    evaluation = Evaluation(store, transaction.work, orders_texts=transaction.orders_texts)
-    report = evaluation.evaluate(step.rules, step.modules, recursive=True, owner=step.owner)
+    evaluation = Evaluation(store, transaction.work)
+    with transaction.work.counting(_facts_with(task, transaction, store)):
+        report = evaluation.evaluate(step.rules, step.modules, recursive=True, owner=step.owner)
     task.report.rounds += report.rounds
-    gone = {}
     for name, arity in task.rules.heads.items():
         maintained = transaction.relation(name, arity)
         numbers = maintained.place(facts_of(store.relations[name]))
         own = numbers[maintained.external_support(step.owner, numbers) == 0]
-        gone[name] = maintained.set_support(step.owner, own, 1)
-    return gone
+        maintained.set_support(step.owner, own, 1)
 
 
-def _inputs(task: Task) -> Store:
-    """What other steps derive, as it is now."""
-    store = Store()
-    store.universe = task.transaction.store.universe
+def _facts_with(task: Task, transaction: EmbeddedTransaction, store: RelationStore) -> Callable[[], int]:
+    """The number of facts where those of the step's heads are the ones in a store; a later step may take what others have."""
+    heads = {name: arity for name, arity in task.rules.heads.items() if not is_auxiliary(name)}
+    if not transaction.work.run.counts_facts:
+        return lambda: 0
+    others = transaction.work.facts()
+    for name, arity in heads.items():
+        _, inserted, left = transaction.change_of(name, arity)
+        others += transaction.unsettled.get(name, 0) - left - inserted - store.relations[name].size
+    return lambda: others + sum(store.relations[name].size for name in heads)
+
+
+def _inputs(task: Task, transaction: EmbeddedTransaction) -> RelationStore:
+    """The current facts that other steps derive."""
+    store = RelationStore()
+    store.universe = transaction.store.universe
     arities = {atom.predicate: atom.arity for rule in task.rules.step.rules for atom in atoms_of_rule(rule)}
     for name, arity in arities.items():
         if name not in task.rules.heads:
-            store.relations[name] = task.transaction.current(name, arity)
+            store.relations[name] = transaction.current(name, arity)
     return store
 
 
-def recompute_groups(rules: AggregateRules, transaction: Transaction) -> Found:
-    """Aggregates all groups anew."""
-    step, universe = rules.step, transaction.store.universe
-    bindings = facts_of(transaction.current(step.bindings, len(step.names)))
-    columns = {name: place for place, name in enumerate(step.names)}
-    found = facts_of(aggregate_rows(bindings, columns, step.group_by, step.operations, universe))
+def recompute_groups(step: StepForms, transaction: EmbeddedTransaction) -> None:
+    """Recompute all groups of an aggregation."""
+    aggregation, universe = step.step, transaction.store.universe
+    assert isinstance(aggregation, AggregateStep)
+    bindings = facts_of(transaction.current(aggregation.bindings, len(aggregation.names)))
+    columns = {name: place for place, name in enumerate(aggregation.names)}
+    found = facts_of(aggregate_rows(bindings, columns, aggregation.group_by, aggregation.operations, universe))
     after = Relation(found.shape[1], universe.code_bits, counted=True)
     after.append_distinct(np.ascontiguousarray(found), step.owner)
-    transaction.anew(step.result, after)
-    return {}
+    transaction.set_recomputed(aggregation.result, after)

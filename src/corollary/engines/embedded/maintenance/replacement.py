@@ -1,4 +1,4 @@
-"""A predicate that was derived anew: its facts before the transaction and those after it, in relations of their own.
+"""A predicate that was recomputed: its facts before the transaction and those after it, in relations of their own.
 
 Where most facts of a predicate change, following each of them costs more than deriving all. The new relation takes the place of
 the old one when the transaction ends; what has changed is found when somebody wants to see it. A rule that has to look at both
@@ -8,12 +8,14 @@ versions at once makes the replacement settle: then the old relation follows fac
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from corollary.engines.embedded.closures import Difference
+from corollary.engines.embedded.closures import PairDifference
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, Numbers
-from corollary.engines.embedded.relation import Codes, Relation
+from corollary.engines.embedded.relations.relation import Codes, Relation
+from corollary.reasoning.maintain.report import Outcome
 
 
 class Replacement:
@@ -76,7 +78,7 @@ class Replacement:
 class ReplacedByClosure(Replacement):
     """A closed predicate most of whose pairs have changed; the closure knows exactly which."""
 
-    def __init__(self, before: MaintainedRelation, after: Relation, change: Difference) -> None:
+    def __init__(self, before: MaintainedRelation, after: Relation, change: PairDifference) -> None:
         super().__init__(before, after)
         self._change = change
 
@@ -128,3 +130,62 @@ class Enclosed(Replacement):
         numbers = before.place(self.after.facts)
         own = numbers[before.external_support(self._owner, numbers) == 0]
         before.set_support(self._owner, own, 1)
+
+
+# -- the facts that went, and those that came --------------------------------------------------------------------------
+
+
+class LazyRows(Protocol):
+    """Facts that are counted, and written out when somebody wants to see them."""
+
+    count: int
+
+    def rows(self) -> Codes: ...
+
+
+class Written:
+    """Facts that are written out already."""
+
+    def __init__(self, rows: Codes) -> None:
+        self._rows = rows
+        self.count = len(rows)
+
+    def rows(self) -> Codes:
+        return self._rows
+
+
+class OneSide:
+    """The pairs that a closure's difference deleted or inserted. A difference must live as long as one of its sides: the closure
+    tells it when to take a copy of what it needs."""
+
+    def __init__(self, difference: PairDifference, rows: LazyRows) -> None:
+        self._difference = difference
+        self._rows = rows
+        self.count = rows.count
+
+    def rows(self) -> Codes:
+        return self._rows.rows()
+
+
+class ReplacedSide:
+    """The facts deleted or inserted where a predicate was recomputed."""
+
+    def __init__(self, replacement: Replacement, side: int) -> None:
+        self._replacement = replacement
+        self._side = side
+        self.count = replacement.counts[side]
+
+    def rows(self) -> Codes:
+        return self._replacement.difference[self._side]
+
+
+def sides_of(replacement: Replacement) -> tuple[ReplacedSide, ReplacedSide]:
+    return ReplacedSide(replacement, 0), ReplacedSide(replacement, 1)
+
+
+def add_sides(outcome: Outcome, predicate: str, deleted: LazyRows, inserted: LazyRows) -> None:
+    """Enter the facts of a predicate that went and came, as far as there are any."""
+    if deleted.count:
+        outcome.deleted[predicate] = deleted
+    if inserted.count:
+        outcome.inserted[predicate] = inserted

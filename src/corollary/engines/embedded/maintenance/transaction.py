@@ -1,49 +1,29 @@
-"""What the maintenance of one step works with: the relations of the transaction, and the rules over them."""
+"""The state in which a step is maintained: the relations of the transaction, and the rules over them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.engines.embedded.evaluation import Store
+from corollary.engines.base import EXPLICIT
+from corollary.engines.embedded.evaluation import RelationStore
+from corollary.engines.embedded.kernels.runner import Work
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation
 from corollary.engines.embedded.maintenance.replacement import Replacement
-from corollary.engines.embedded.maintenance.step_rules import Delta
 from corollary.engines.embedded.maintenance.views import Views
-from corollary.engines.embedded.ordering import Ordering
-from corollary.engines.embedded.relation import Codes, Relation
-from corollary.engines.embedded.runner import Work
-
-EXPLICIT = "explicit"
-
-
-@dataclass
-class StepReport:
-    """What maintaining a hyper-node took: which strategy ran and why, rounds, rule instances, and time.
-
-    `overdeleted` are facts that were taken back for now, `rederived` those of them that were found or proved to follow all the
-    same, `deleted` and `inserted` the visible facts that went and came.
-    """
-
-    owner: str
-    strategy: str
-    reason: str = ""
-    rounds: int = 0
-    instances: int = 0
-    overdeleted: int = 0
-    rederived: int = 0
-    deleted: int = 0
-    inserted: int = 0
-    seconds: float = 0.0
+from corollary.engines.embedded.relations.relation import Codes, Relation, relation_of
+from corollary.engines.embedded.values.ordering import Ordering
+from corollary.planning.steps import is_auxiliary
+from corollary.reasoning.maintain.step_rules import Delta
 
 
-class Transaction:
+class EmbeddedTransaction:
     """Collects changes; `commit` or `roll_back` ends it, and the next one may begin."""
 
-    def __init__(self, store: Store, work: Work, closed: dict[str, ClosedPredicate], *, orders_texts: bool) -> None:
+    def __init__(self, store: RelationStore, work: Work, closed: dict[str, ClosedPredicate]) -> None:
         self.store = store
         self.work = work
         self.closed = closed
@@ -51,15 +31,11 @@ class Transaction:
         self._replaced: dict[str, Replacement] = {}
         self._opened: dict[str, ClosedPredicate] = {}
         self._enclosed: dict[str, ClosedPredicate] = {}
-        self.orders_texts = orders_texts
-        ordering = Ordering(store.universe, texts=orders_texts)
-        self.views = Views(store, self._known, self.difference, work, ordering)
-
-    def order_texts(self) -> None:
-        """From now on texts have ranks as well: some rule or query compares them."""
-        if not self.orders_texts:
-            self.orders_texts = True
-            self.views.ordering = Ordering(self.store.universe, texts=True)
+        self._later: Counter[str] = Counter()  # steps that are still to come, by head
+        self.unsettled: dict[str, int] = {}
+        """How many facts predicates had that steps still to come may take away."""
+        self.is_prepared = False  # whether explicit facts and rules have changed; before that, any fact may go
+        self.views = Views(store, self._known, self.difference, work, Ordering(store.universe))
 
     @property
     def maintained(self) -> Mapping[str, MaintainedRelation]:
@@ -67,7 +43,7 @@ class Transaction:
 
     @property
     def replaced(self) -> Mapping[str, Replacement]:
-        """The predicates that have been derived anew."""
+        """The predicates that have been recomputed."""
         return self._replaced
 
     @property
@@ -82,7 +58,7 @@ class Transaction:
         return self._maintained.get(predicate)
 
     def settle(self, predicates: Iterable[str]) -> None:
-        """Some predicates that were derived anew get relations with both versions."""
+        """Some recomputed predicates get relations with both versions."""
         for predicate in list(predicates):
             self._replaced.pop(predicate).settle()
 
@@ -98,6 +74,12 @@ class Transaction:
         """The relation in which a step supports facts; of a closed predicate, that is what its closure starts from."""
         closed = self.closed.get(predicate)
         return closed.external if closed is not None else self.relation(predicate, arity)
+
+    def supported_by(self, owner: str, predicate: str, arity: int) -> Codes:
+        """The facts that an owner supports now."""
+        replaced = self._replaced.get(predicate)
+        relation = replaced.after if replaced is not None else self.supported(predicate, arity).relation
+        return relation.rows[np.flatnonzero(relation.support_of(owner)[: relation.size])]
 
     def has_changed(self, predicate: str) -> bool:
         closed = self.closed.get(predicate)
@@ -156,13 +138,15 @@ class Transaction:
                 found.support_of(other)[: len(numbers)] = counts[numbers]
         return found
 
-    # -- predicates that are derived anew ----------------------------------------------------------------------------
+    # -- recomputed predicates ----------------------------------------------------------------------------------------
 
     def replace(self, predicate: str, replacement: Replacement) -> None:
         """From now on a predicate has other facts."""
         self._replaced[predicate] = replacement
 
-    def anew(self, predicate: str, after: Relation, *, may_delete: bool = True, may_insert: bool = True) -> None:
+    def set_recomputed(
+        self, predicate: str, after: Relation, *, may_delete: bool = True, may_insert: bool = True
+    ) -> None:
         """Replaces the facts of a predicate by those of a relation with support, what others have changed so far among them."""
         earlier = self._replaced.get(predicate)
         before = earlier.before if earlier is not None else self.relation(predicate, after.arity)
@@ -185,7 +169,7 @@ class Transaction:
         replacement.is_opening = True
 
     def untouched_external(self, predicate: str) -> MaintainedRelation | None:
-        """What a closure that is no more started from, where nothing else has happened to the predicate since."""
+        """The facts from which a former closure started, where nothing else has happened to the predicate since."""
         replaced = self._replaced.get(predicate)
         is_opening = replaced is not None and replaced.is_opening
         return self._opened[predicate].external if is_opening else None
@@ -195,6 +179,33 @@ class Transaction:
         self._enclosed[predicate] = closed
         self._replaced[predicate] = replacement
 
+    # -- limits ------------------------------------------------------------------------------------------------------
+
+    def sizes(self) -> dict[str, int]:
+        """How many visible facts each predicate has before the transaction."""
+        found = {name: relation.size for name, relation in self.store.relations.items() if not is_auxiliary(name)}
+        found.update((name, one.visible_count) for name, one in self._maintained.items() if name in found)
+        return found
+
+    def expect(self, heads: Iterable[str], sizes: Mapping[str, int]) -> None:
+        """Steps are about to run, with these heads: what their predicates have may go before the last of them is done."""
+        self._later = Counter(heads)
+        self.unsettled = {name: sizes[name] for name in self._later if name in sizes}
+        self.is_prepared = True
+
+    def settled(self, heads: Iterable[str]) -> None:
+        """A step is done."""
+        for name in heads if self._later else ():
+            self._later[name] -= 1
+            if not self._later[name]:
+                self.unsettled.pop(name, None)
+
+    def settle_last(self, heads: Iterable[str]) -> None:
+        """A step takes no fact of its heads any more; those that no later step has are settled."""
+        for name in heads:
+            if self._later[name] == 1:
+                self.unsettled.pop(name, None)
+
     # -- between transactions ----------------------------------------------------------------------------------------
 
     def visible(self, predicate: str) -> Codes:
@@ -202,13 +213,13 @@ class Transaction:
         maintained = self._maintained.get(predicate)
         return maintained.facts() if maintained is not None else self.store.relation(predicate, 2).facts
 
-    def enclose(self, predicate: str, closed: ClosedPredicate, written: Relation | None = None) -> None:
+    def keep_closure(self, predicate: str, closed: ClosedPredicate, written: Relation | None = None) -> None:
         """From now on a predicate is kept as a closure; `written` are its pairs, where somebody has written them out."""
         self.closed[predicate] = closed
         self._maintained.pop(predicate, None)
         self.store.relations[predicate] = written if written is not None else closed.relation()
 
-    def disclose(self, predicate: str, maintained: MaintainedRelation) -> None:
+    def keep_relation(self, predicate: str, maintained: MaintainedRelation) -> None:
         """From now on a predicate is kept fact by fact."""
         del self.closed[predicate]
         self._maintained[predicate] = maintained
@@ -224,7 +235,7 @@ class Transaction:
                 name = delta.rule.head.predicate
                 if name not in found:
                     found[name] = Relation(heads[name], counted=True)
-                self.views.run(delta.rule, found[name], owner)
+                self.views.run(delta.rule, found[name], owner, brings=delta.brings)
         return found
 
     def commit(self) -> None:
@@ -240,7 +251,7 @@ class Transaction:
             maintained.commit()
         for predicate, closed in self._enclosed.items():
             written = self._replaced[predicate].after if predicate in self._replaced else None
-            self.enclose(predicate, closed, written)
+            self.keep_closure(predicate, closed, written)
         self._forget()
 
     def roll_back(self) -> None:
@@ -259,19 +270,5 @@ class Transaction:
         self._replaced.clear()
         self._opened.clear()
         self._enclosed.clear()
+        self._later, self.unsettled, self.is_prepared = Counter(), {}, False
         self.views.forget_deltas()
-
-
-def facts_of(relation: Relation) -> Codes:
-    """The facts of a relation of its own, also of one without arguments."""
-    return relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
-
-
-def relation_of(facts: Codes) -> Relation:
-    """A relation of its own with distinct facts."""
-    relation = Relation(facts.shape[1])
-    if relation.arity:
-        relation.append_distinct(facts)
-    else:
-        relation.size = min(1, len(facts))
-    return relation

@@ -3,7 +3,7 @@
 The blocks a to g are those of the paper. Each loop can stop at its top and go on from there: when there is no more room, and now
 and then to let somebody check for limits. What differs from the letter: marked facts do not wait all at once but are taken one
 by one, as block c would find them; and where every head that a fact of the next update helps to derive is marked, block c does
-not look for them again. `literal` has the deletions as the paper's own program makes them.
+not look for them again.
 """
 
 from __future__ import annotations
@@ -28,13 +28,21 @@ from corollary.engines.embedded.marking.fact_table import (
     add,
     has_room,
 )
-from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
+from corollary.engines.embedded.marking.matching import (
+    F_FACT,
+    PAUSE,
+    go_on_or_start,
+    head_of,
+    next_instance,
+    start_search,
+)
 from corollary.engines.embedded.marking.rule_tables import P_HEAD, P_LEVELS, P_LEVELS_END
 from corollary.engines.embedded.marking.work import (
-    BUDGET,
     CHECKED_DONE,
     DONE,
+    IS_PAUSED,
     IS_SEARCHING,
+    LEFT,
     LIST_C,
     LIST_D,
     LIST_EXPLICIT,
@@ -58,8 +66,10 @@ from corollary.engines.embedded.marking.work import (
     push,
 )
 
-UNMARKED, LITERAL, ORDERED = 0, 1, 2  # no marks; as the paper's program; with a better order
-TRANSITIVE = 3  # marks from implicit facts too, for delete and rederive
+# How marks are made and used, as bits of a mode.
+UNMARKED, MARKING = 0, 1
+COMPLETING = 2  # heads that are there already are marked, too: then nothing is searched when their facts go
+PASSING_ON = 4  # implicit facts pass marks on, for delete and rederive
 
 
 @part_of_loop
@@ -67,7 +77,7 @@ def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
     """Whether an instance uses a fact whose mark goes on to its head."""
     if work.scalars[LIST_EXPLICIT] == 0:
         return False
-    wanted = np.uint16(MARKED) if mode == TRANSITIVE else np.uint16(EXPLICIT | MARKED)
+    wanted = np.uint16(MARKED) if mode & PASSING_ON else np.uint16(EXPLICIT | MARKED)
     found = (table.flags[frame[F_FACT]] & wanted) == wanted
     for level in range(count):
         found |= (table.flags[frame[work.chosen + level]] & wanted) == wanted
@@ -75,11 +85,11 @@ def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
 
 
 @part_of_loop
-def mark(table: Any, work: Any, fact: Any, mode: Any) -> None:
+def mark(table: Any, work: Any, fact: Any) -> None:
     if not table.flags[fact] & (MARKED | EXPLICIT):
         table.flags[fact] |= MARKED
         push(work, LIST_MARKED, fact)
-        work.scalars[N_IMPLICIT] += mode != LITERAL  # which counts those that it takes up
+        work.scalars[N_IMPLICIT] += 1
 
 
 @part_of_loop
@@ -93,13 +103,15 @@ def _prove(table: Any, work: Any, fact: Any) -> None:
 @loop
 def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
     """a) Everything that follows from a proven fact and others."""
-    frame, chosen, scalars = work.search, work.chosen, work.scalars
-    fact = work.lists[LIST_V, scalars[TAKEN + LIST_V]]
-    scalars[TAKEN + LIST_V] += 1
-    start_search(frame, fact)
+    frame, scalars = work.search, work.scalars
+    go_on_or_start(work, frame, work.lists[LIST_V, scalars[TAKEN + LIST_V]])
     while True:
-        plan = next_instance(table, rules, False, frame, chosen, V, 0, order, work.key)
+        plan = next_instance(table, rules, work, False, frame, V, 0, order)
+        if plan == PAUSE:
+            scalars[IS_PAUSED] = 1
+            return
         if plan == NONE:
+            scalars[TAKEN + LIST_V] += 1
             return
         scalars[SEEN] += 1
         head = head_of(table, rules, plan, frame, work.key)
@@ -108,7 +120,7 @@ def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
         scalars[N_FORWARD] += 1
         count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
         if mode != UNMARKED and marks(table, work, frame, count, mode):
-            mark(table, work, head, mode)
+            mark(table, work, head)
         if table.flags[head] & W:
             _prove(table, work, head)
         elif table.flags[head] & C:
@@ -146,7 +158,9 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
         scalars[OPEN_FRAMES] += 1
     frame = work.frames[scalars[OPEN_FRAMES] - 1]
     while True:
-        plan = next_instance(table, rules, True, frame, chosen, PRESENT, D, order, work.key)
+        plan = next_instance(table, rules, work, True, frame, PRESENT, D, order)
+        if plan == PAUSE:
+            return True
         if plan == NONE:
             table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | C
             push(work, LIST_C, fact)
@@ -180,20 +194,21 @@ def next_start(table: Any, work: Any) -> Any:
 
 
 @loop
-def next_affected(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
-    """c) The next fact that uses a deleted one and was not looked at; NONE when there is none."""
-    scalars, frame, chosen = work.scalars, work.deletion, work.chosen
-    passed_over = np.uint16(W | C | Y) if mode == LITERAL else np.uint16(W | C)
+def next_affected(table: Any, rules: Any, work: Any, mode: Any, passed_over: Any, order: Any) -> Any:
+    """c) Find the next fact that uses a deleted one and has none of the flags `passed_over`; or NONE, or PAUSE."""
+    scalars, frame = work.scalars, work.deletion
     while scalars[IS_SEARCHING] or scalars[TAKEN + LIST_D] < scalars[LIST_D]:
         if not scalars[IS_SEARCHING]:
             fact = np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_D]])
             scalars[TAKEN + LIST_D] += 1
-            if mode == ORDERED and table.flags[fact] & COMPLETE:
+            if mode & COMPLETING and table.flags[fact] & COMPLETE:
                 continue
             start_search(frame, fact)
             scalars[IS_SEARCHING] = 1
         while True:
-            plan = next_instance(table, rules, False, frame, chosen, PRESENT, 0, order, work.key)
+            plan = next_instance(table, rules, work, False, frame, PRESENT, 0, order)
+            if plan == PAUSE:
+                return np.int64(PAUSE)
             if plan == NONE:
                 break
             scalars[SEEN] += 1
@@ -225,8 +240,7 @@ def give_up_unproven(table: Any, work: Any) -> Any:
 def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """Blocks a to d, until nothing more is to be deleted; what is has the flag D."""
     scalars = work.scalars
-    limit = scalars[SEEN] + BUDGET
-    while scalars[SEEN] < limit:
+    while scalars[LEFT] > 0:
         if scalars[TAKEN + LIST_V] < scalars[LIST_V]:
             _forward(table, rules, work, mode, order)
             continue
@@ -235,7 +249,9 @@ def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             if not _backward(table, rules, work, fact, order):
                 return NEEDS_FRAMES
             continue
-        if next_start(table, work) != NONE or next_affected(table, rules, work, mode, order) != NONE:
+        if next_start(table, work) != NONE:
+            continue
+        if next_affected(table, rules, work, mode, np.uint16(W | C), order) != NONE:
             continue
         if not give_up_unproven(table, work):
             return DONE
@@ -245,16 +261,16 @@ def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
 @loop
 def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """f) Adds what follows from the facts of the queue. Each instance is found when the last of its facts is taken."""
-    scalars, frame, chosen = work.scalars, work.search, work.chosen
-    limit = scalars[SEEN] + BUDGET
+    scalars, frame = work.scalars, work.search
     while scalars[TAKEN + LIST_QUEUE] < scalars[LIST_QUEUE]:
-        if scalars[SEEN] >= limit:
-            return PAUSED
         fact = np.int64(work.lists[LIST_QUEUE, scalars[TAKEN + LIST_QUEUE]])
         table.flags[fact] &= ~np.uint16(QUEUED)
-        start_search(frame, fact)
+        go_on_or_start(work, frame, fact)
         while True:
-            plan = next_instance(table, rules, False, frame, chosen, PRESENT, QUEUED, order, work.key)
+            plan = next_instance(table, rules, work, False, frame, PRESENT, QUEUED, order)
+            if plan == PAUSE:
+                scalars[IS_PAUSED] = 1
+                return PAUSED
             if plan == NONE:
                 break
             scalars[SEEN] += 1
@@ -262,8 +278,8 @@ def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
             if head != NONE and table.flags[head] & PRESENT:
                 known = table.flags[head] & (MARKED | EXPLICIT)
-                if mode == ORDERED and not known and marks(table, work, frame, count, mode):
-                    mark(table, work, head, mode)
+                if mode & COMPLETING and not known and marks(table, work, frame, count, mode):
+                    mark(table, work, head)
                 continue
             if head == NONE:
                 if not has_room(table):
@@ -274,6 +290,6 @@ def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
             push(work, LIST_QUEUE, head)
             scalars[N_INSERTIONS] += 1
             if mode != UNMARKED and marks(table, work, frame, count, mode):
-                mark(table, work, head, mode)
+                mark(table, work, head)
         scalars[TAKEN + LIST_QUEUE] += 1
     return DONE

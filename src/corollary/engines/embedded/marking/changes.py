@@ -23,7 +23,6 @@ from corollary.engines.embedded.marking.fact_table import (
 )
 from corollary.engines.embedded.marking.work import (
     CHECKED_DONE,
-    DELAYS,
     IS_SEARCHING,
     KEPT,
     KEPT_BEFORE,
@@ -43,6 +42,7 @@ from corollary.engines.embedded.marking.work import (
     MARKED_STARTS,
     N_EXPLICIT,
     OPEN_FRAMES,
+    STAGE,
     TAKEN,
     push,
 )
@@ -197,7 +197,7 @@ def prepare_next(table: Any, rules: Any, work: Any) -> None:
         if number != LIST_STARTS and number != LIST_GHOSTS and number != LIST_COMPLETE:
             scalars[number] = 0
         scalars[TAKEN + number] = 0
-    scalars[CHECKED_DONE] = scalars[OPEN_FRAMES] = scalars[IS_SEARCHING] = scalars[DELAYS] = 0
+    scalars[CHECKED_DONE] = scalars[OPEN_FRAMES] = scalars[IS_SEARCHING] = scalars[STAGE] = 0
     scalars[MARKED_STARTS] = scalars[LIST_STARTS]
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from corollary.engines.embedded.marking.backward_forward import TRANSITIVE, mark, marks
+from corollary.engines.embedded.marking.backward_forward import PASSING_ON, mark, marks
 from corollary.engines.embedded.marking.compiled import loop
 from corollary.engines.embedded.marking.fact_table import EXPLICIT, NONE, POSITIVE, PRESENT, QUEUED, D, V
-from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
+from corollary.engines.embedded.marking.matching import F_FACT, PAUSE, go_on_or_start, head_of, next_instance
 from corollary.engines.embedded.marking.rule_tables import P_LEVELS, P_LEVELS_END
 from corollary.engines.embedded.marking.work import (
-    BUDGET,
     DONE,
+    IS_PAUSED,
     KEPT,
     KEPT_BEFORE,
     LIST_D,
@@ -47,13 +47,13 @@ def overdelete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -
         if not table.flags[fact] & D:
             table.flags[fact] |= D
             push(work, LIST_D, fact)
-    limit = scalars[SEEN] + BUDGET
     while scalars[TAKEN + LIST_D] < scalars[LIST_D]:
-        if scalars[SEEN] >= limit:
-            return PAUSED
-        start_search(frame, np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_D]]))
+        go_on_or_start(work, frame, np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_D]]))
         while True:
-            plan = next_instance(table, rules, False, frame, chosen, PRESENT, 0, order, work.key)
+            plan = next_instance(table, rules, work, False, frame, PRESENT, 0, order)
+            if plan == PAUSE:
+                scalars[IS_PAUSED] = 1
+                return PAUSED
             if plan == NONE:
                 break
             scalars[SEEN] += 1
@@ -61,7 +61,7 @@ def overdelete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -
             if table.flags[head] & (D | EXPLICIT):
                 continue
             count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
-            if mode == TRANSITIVE and _comes_back(table, frame, chosen, count):
+            if mode & PASSING_ON and _comes_back(table, frame, chosen, count):
                 if scalars[KEPT] == len(work.instances):
                     return NEEDS_INSTANCES
                 _keep(table, work, frame, head, count)
@@ -96,16 +96,15 @@ def _keep(table: Any, work: Any, frame: Any, head: Any, count: Any) -> None:
 @loop
 def rederive_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
     """Finds those of the facts taken back that follow from what is left; they lose the flag D."""
-    scalars, frame, chosen = work.scalars, work.search, work.chosen
-    limit = scalars[SEEN] + BUDGET
+    scalars, frame = work.scalars, work.search
     while True:
-        if scalars[SEEN] >= limit:
-            return PAUSED
         if scalars[TAKEN + LIST_V] < scalars[LIST_V]:
-            start_search(frame, np.int64(work.lists[LIST_V, scalars[TAKEN + LIST_V]]))
-            scalars[TAKEN + LIST_V] += 1
+            go_on_or_start(work, frame, np.int64(work.lists[LIST_V, scalars[TAKEN + LIST_V]]))
             while True:
-                plan = next_instance(table, rules, False, frame, chosen, PRESENT, D, order, work.key)
+                plan = next_instance(table, rules, work, False, frame, PRESENT, D, order)
+                if plan == PAUSE:
+                    scalars[IS_PAUSED] = 1
+                    return PAUSED
                 if plan == NONE:
                     break
                 scalars[SEEN] += 1
@@ -113,16 +112,20 @@ def rederive_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> 
                 if table.flags[head] & D:
                     scalars[N_FORWARD] += 1
                     _take_again(table, rules, work, plan, frame, head, mode)
+            scalars[TAKEN + LIST_V] += 1
         elif scalars[TAKEN + LIST_QUEUE] < scalars[LIST_D]:  # the queue of insertions is not in use yet
             fact = np.int64(work.lists[LIST_D, scalars[TAKEN + LIST_QUEUE]])
-            scalars[TAKEN + LIST_QUEUE] += 1
             if table.flags[fact] & D:
-                start_search(frame, fact)
-                plan = next_instance(table, rules, True, frame, chosen, PRESENT, D, order, work.key)
+                go_on_or_start(work, frame, fact)
+                plan = next_instance(table, rules, work, True, frame, PRESENT, D, order)
+                if plan == PAUSE:
+                    scalars[IS_PAUSED] = 1
+                    return PAUSED
                 if plan != NONE:
                     scalars[SEEN] += 1
                     scalars[N_BACKWARD] += 1
                     _take_again(table, rules, work, plan, frame, fact, mode)
+            scalars[TAKEN + LIST_QUEUE] += 1
         else:
             scalars[TAKEN + LIST_QUEUE] = 0
             return DONE
@@ -133,8 +136,8 @@ def _take_again(table: Any, rules: Any, work: Any, plan: Any, frame: Any, fact: 
     table.flags[fact] = (table.flags[fact] & ~np.uint16(D | POSITIVE)) | V
     push(work, LIST_V, fact)
     count = rules.plans[plan, P_LEVELS_END] - rules.plans[plan, P_LEVELS]
-    if mode == TRANSITIVE and marks(table, work, frame, count, mode):
-        mark(table, work, fact, TRANSITIVE)
+    if mode & PASSING_ON and marks(table, work, frame, count, mode):
+        mark(table, work, fact)
 
 
 @loop

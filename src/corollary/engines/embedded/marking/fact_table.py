@@ -12,6 +12,7 @@ import numpy as np
 
 from corollary.engines.embedded.marking.compiled import loop, part_of_loop
 from corollary.engines.embedded.marking.rule_tables import RuleTables
+from corollary.engines.embedded.relations.capacity import check_numbered
 
 # What is known about a fact. Capital letters are the sets of Algorithm 1.
 PRESENT, EXPLICIT, MARKED = 1, 2, 4  # in I; supported from outside; affected by the next update
@@ -63,16 +64,17 @@ def new_table(rules: RuleTables, capacity: int = _FIRST_CAPACITY) -> FactTable:
 
 
 def grown(table: FactTable, rules: RuleTables, at_least: int) -> FactTable:
-    """The same facts under the same numbers, with room for more."""
-    capacity = table.capacity
-    while capacity < at_least:
-        capacity *= 2
-    larger, used = new_table(rules, capacity), int(table.scalars[USED])
+    """Return a copy with room for more facts, and with the facts under their old numbers."""
+    check_numbered(at_least)
+    room = table.capacity
+    while room < at_least:
+        room *= 2
+    larger, used = new_table(rules, room), int(table.scalars[USED])
     larger.arguments[:used] = table.arguments[:used]
     larger.predicate[:used] = table.predicate[:used]
     larger.flags[:used] = table.flags[:used]
     larger.scalars[:] = table.scalars
-    larger.hash_next[:used] = table.hash_next[:used]  # the list of free numbers; the others are linked anew
+    larger.hash_next[:used] = table.hash_next[:used]  # the list of free numbers; the others are linked again
     _link_all(larger, rules.arrays)
     return larger
 

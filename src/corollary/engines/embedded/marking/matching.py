@@ -1,5 +1,8 @@
 """Rule instances one after the other: a search that can stop at each instance and go on from there.
 
+A single fact may have more instances than anybody can wait for, and a search may look at as many facts without finding one. So
+each fact that is looked at counts, and a search pauses where it has looked at enough of them.
+
 A frame holds one search: the fact that it starts from, which of the fact's plans is at work, the level reached, the registers,
 and the fact chosen on each level.
 """
@@ -34,10 +37,12 @@ from corollary.engines.embedded.marking.rule_tables import (
     P_TESTS,
     P_TESTS_END,
 )
+from corollary.engines.embedded.marking.work import IS_PAUSED, LEFT
 
 F_FACT, F_SLOT, F_LEVEL, F_REGISTERS = 0, 1, 2, 3
 # Levels of a frame that is not inside its levels: its fact was matched, its plan is done, no plan was tried yet.
 _MATCHED, _DONE, FRESH = -1, -2, -3
+PAUSE = -2  # instead of a plan: the search goes on from where it is when it is called again
 
 
 @part_of_loop
@@ -113,25 +118,27 @@ def _following(table: Any, rules: Any, level: Any, fact: Any) -> Any:
 
 @part_of_loop
 def _next_of_plan(
-    table: Any, rules: Any, plan: Any, frame: Any, chosen: Any, needs: Any, excludes: Any, order: Any, key: Any
+    table: Any, rules: Any, work: Any, plan: Any, frame: Any, needs: Any, excludes: Any, order: Any
 ) -> Any:
-    """Goes to the next instance of a plan; False when there is none."""
+    """Goes to the next instance of a plan and gives the plan; NONE when there is none, or PAUSE."""
+    scalars, chosen, key = work.scalars, work.chosen, work.key
     first = rules.plans[plan, P_LEVELS]
     count = rules.plans[plan, P_LEVELS_END] - first
     level = frame[F_LEVEL]
     if level == _MATCHED:
         if count == 0:
             frame[F_LEVEL] = _DONE
-            return True
+            return np.int64(plan)
         level = 0
         fact = _open(table, rules, first, frame, key)
     elif level == _DONE:
-        return False
+        return np.int64(NONE)
     else:
         fact = _following(table, rules, first + level, frame[chosen + level])
     while True:
         at = first + level
         while fact != NONE:
+            scalars[LEFT] -= 1
             flags = table.flags[fact]
             if (
                 (flags & needs) == needs
@@ -141,18 +148,22 @@ def _next_of_plan(
                 and _passes(rules, rules.levels[at, L_TESTS], rules.levels[at, L_TESTS_END], frame, order)
             ):
                 break
+            if scalars[LEFT] <= 0:  # as after an instance: the search goes on behind this fact
+                frame[chosen + level] = fact
+                frame[F_LEVEL] = level
+                return np.int64(PAUSE)
             fact = _following(table, rules, at, fact)
         if fact == NONE:
             level -= 1
             if level < 0:
                 frame[F_LEVEL] = _DONE
-                return False
+                return np.int64(NONE)
             fact = _following(table, rules, first + level, frame[chosen + level])
             continue
         frame[chosen + level] = fact
         if level == count - 1:
             frame[F_LEVEL] = level
-            return True
+            return np.int64(plan)
         level += 1
         fact = _open(table, rules, first + level, frame, key)
 
@@ -165,13 +176,25 @@ def start_search(frame: Any, fact: Any) -> None:
 
 
 @part_of_loop
+def go_on_or_start(work: Any, frame: Any, fact: Any) -> None:
+    """Begin the search for a fact, unless it is the one that was paused."""
+    if work.scalars[IS_PAUSED]:
+        work.scalars[IS_PAUSED] = 0
+    else:
+        start_search(frame, fact)
+
+
+@part_of_loop
 def next_instance(
-    table: Any, rules: Any, heads: Any, frame: Any, chosen: Any, needs: Any, excludes: Any, order: Any, key: Any
+    table: Any, rules: Any, work: Any, heads: Any, frame: Any, needs: Any, excludes: Any, order: Any
 ) -> Any:
-    """The plan of the next instance with the fact of a frame, as a head or in the body; NONE when there are no more.
+    """The plan of the next instance with the fact of a frame, as a head or in the body; NONE when there are no more, or PAUSE.
 
     The other facts have all flags of `needs` and none of `excludes`.
     """
+    if work.scalars[LEFT] <= 0:
+        return np.int64(PAUSE)
+    work.scalars[LEFT] -= 1
     fact = frame[F_FACT]
     firsts = rules.backward_first if heads else rules.forward_first
     plans = rules.backward if heads else rules.forward
@@ -181,8 +204,9 @@ def next_instance(
         plan = plans[first + frame[F_SLOT]]
         if frame[F_LEVEL] == FRESH:
             frame[F_LEVEL] = _MATCHED if _matches(table, rules, plan, fact, frame, order) else _DONE
-        if _next_of_plan(table, rules, plan, frame, chosen, needs, excludes, order, key):
-            return plan
+        found = _next_of_plan(table, rules, work, plan, frame, needs, excludes, order)
+        if found != NONE:
+            return found
         frame[F_SLOT] += 1
         frame[F_LEVEL] = FRESH
     return np.int64(NONE)

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from corollary.engines.embedded.kernels.runner import Work as EvaluationWork
 from corollary.engines.embedded.marking import backward_forward as bf
-from corollary.engines.embedded.marking import changes, delete_rederive, fact_table, literal
+from corollary.engines.embedded.marking import changes, delete_rederive, fact_table
 from corollary.engines.embedded.marking.rule_tables import RuleTables
 from corollary.engines.embedded.marking.statistics import MarkingStatistics
 from corollary.engines.embedded.marking.work import (
+    BUDGET,
+    LEFT,
     LIST_OUT,
     LIST_STARTS,
     N_BACKWARD,
@@ -31,7 +34,7 @@ from corollary.engines.embedded.marking.work import (
     with_more_frames,
     with_more_instances,
 )
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 from corollary.planning import NormalRule
 from corollary.program import Constant
 
@@ -39,30 +42,40 @@ Order = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 FactsByPredicate = Mapping[str, Codes]
 
 
+Phase = Callable[[Any, Any, Any, int, Order], int]
+"""A loop over a table of facts, rules and lists that says whether it is done, or what it needs before it can go on."""
+
+
 @dataclass(frozen=True)
 class Method:
-    """One of the algorithms: `mode` is which marks it makes and how it uses them."""
+    """An algorithm that follows updates fact by fact: the phases of a deletion and of an insertion, and the bits of `mode`, which
+    say what marks they make and how they use them."""
 
+    name: str
     mode: int
-    rederives: bool = False
+    deleting: tuple[Phase, ...] = (bf.delete_phase,)
+    inserting: tuple[Phase, ...] = (bf.insert_phase,)
 
     @property
     def marks(self) -> bool:
         return self.mode != bf.UNMARKED
 
 
+_DELETE_AND_REDERIVE = (delete_rederive.overdelete_phase, delete_rederive.rederive_phase)
 METHODS = {
-    "dred": Method(bf.UNMARKED, rederives=True),
-    "dred-marking": Method(bf.TRANSITIVE, rederives=True),
-    "bf": Method(bf.UNMARKED),
-    "bf-marking-literal": Method(bf.LITERAL),
-    "bf-marking": Method(bf.ORDERED),
+    method.name: method
+    for method in (
+        Method("dred", bf.UNMARKED, _DELETE_AND_REDERIVE),
+        Method("dred-marking", bf.MARKING | bf.PASSING_ON, _DELETE_AND_REDERIVE),
+        Method("bf", bf.UNMARKED),
+        Method("bf-marking", bf.MARKING | bf.COMPLETING),
+    )
 }
 
 
 @dataclass
 class Upcoming:
-    """What is known of the next update: the explicit facts that it deletes, and those that it inserts."""
+    """The known part of the next update: the explicit facts that it deletes, and those that it inserts."""
 
     delete: FactsByPredicate = field(default_factory=dict)
     insert: FactsByPredicate = field(default_factory=dict)
@@ -85,13 +98,13 @@ class Region:
         method: Method,
         code: Callable[[Constant], int],
         order: Callable[[], Order],
-        check: Callable[[], None] = lambda: None,
+        evaluation: EvaluationWork | None = None,
     ) -> None:
         self.tables = RuleTables(rules, code)
         self._method = method
         self._order = order
         self._has_tests = len(self.tables.arrays.tests) > 0
-        self._check = check
+        self._evaluation = evaluation or EvaluationWork()
         self._names = list(self.tables.predicates)
         self._table = fact_table.new_table(self.tables)
         self._work = new_work(self.tables, self._table.capacity)
@@ -113,8 +126,8 @@ class Region:
     def update(
         self, deleted: FactsByPredicate, inserted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None
     ) -> RegionChange:
-        """What changed outside goes in, what changed inside comes out. `look` is asked for the next update twice, and never
-        again once it has given one."""
+        """Apply changes from outside; return what changed inside. Calls `look` for the next update at most twice, and no more
+        once it has returned one."""
         self.delete(deleted, look)
         self.insert(inserted, look)
         return self.finish()
@@ -139,11 +152,8 @@ class Region:
             if changes.take_deleted(self._table, arrays, self._work, number, rows, is_derived, later):
                 self._waiting[name] = later
         self._mark_all()
-        if self._method.rederives:
-            self._run(delete_rederive.overdelete_phase)
-            self._run(delete_rederive.rederive_phase)
-        else:
-            self._run(literal.delete_phase if self._method.mode == bf.LITERAL else bf.delete_phase)
+        for phase in self._method.deleting:
+            self._run(phase)
 
     def insert(self, inserted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None) -> None:
         """The second phase."""
@@ -156,9 +166,10 @@ class Region:
             if changes.take_inserted(self._table, self.tables.arrays, self._work, number, rows, later):
                 self._waiting[name] = later
         self._mark_all()
-        if self._method.rederives:
+        if self._brings_back:
             delete_rederive.bring_back(self._table, self._work)
-        self._run(bf.insert_phase)
+        for phase in self._method.inserting:
+            self._run(phase)
 
     def finish(self) -> RegionChange:
         gone, end = changes.collect(self._table, self.tables.arrays, self._work)
@@ -188,23 +199,32 @@ class Region:
             if changes.mark_explicit(self._table, self.tables.arrays, self._work, number, rows):
                 self._waiting[name] = rows
         self._unmarked, self._waiting = self._waiting, {}
-        if self._method.mode == bf.TRANSITIVE and self._upcoming is not None:
+        if self._brings_back and self._upcoming is not None:
             for name, rows in self._upcoming.insert.items():
                 if name in self.tables.predicates:
                     number = self.tables.predicates[name]
                     changes.mark_returning(self._table, self.tables.arrays, self._work, number, rows)
 
-    def _run(self, phase: Callable[..., int]) -> None:
+    @property
+    def _brings_back(self) -> bool:
+        """Whether facts that go and come back with the next update have kept their rule instances."""
+        return self._method.mode & bf.PASSING_ON != 0
+
+    def _run(self, phase: Phase) -> None:
         """Runs a phase to its end, with more room where it needs some."""
-        while status := phase(self._table, self.tables.arrays, self._work, self._method.mode, self._current_order):
+        while status := self._part_of(phase):
             if status == PAUSED:
-                self._check()
+                self._evaluation.check()
             elif status == NEEDS_ROOM:
                 self._reserve(1, self._table.capacity)
             elif status == NEEDS_FRAMES:
                 self._work = with_more_frames(self._work)
             elif status == NEEDS_INSTANCES:
                 self._work = with_more_instances(self._work)
+
+    def _part_of(self, phase: Phase) -> int:
+        self._work.scalars[LEFT] = BUDGET
+        return phase(self._table, self.tables.arrays, self._work, self._method.mode, self._current_order)
 
     def _reserve(self, facts: int, more: int = 0) -> None:
         needed = int(self._table.scalars[fact_table.USED]) + facts + more

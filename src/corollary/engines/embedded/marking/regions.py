@@ -2,7 +2,7 @@
 
 Algorithm 1 knows one program of positive rules. Here that is a region: the hyper-nodes without negation, aggregates and
 arithmetic that lie between the same others. A region runs as one step, to one fixpoint; the others keep their own steps, before
-and behind it.
+and after it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from corollary.analysis import RuleGraph
-from corollary.engines.embedded.maintenance.rule_changes import steps_in_order
 from corollary.engines.embedded.marking.rule_tables import fits
 from corollary.planning.steps import RuleStep, Step, is_auxiliary, predicates_of
+from corollary.reasoning.maintain.steps import steps_in_order
 
 _PREFIX = "stream "
 
@@ -50,7 +50,7 @@ def _may_join(step: RuleStep) -> bool:
 
 
 def _levels(order: Iterable[Step], members: set[Step]) -> dict[Step, int]:
-    """A level has a region, then other steps. A member comes behind the others that it needs, they behind their region."""
+    """A level has a region, then other steps. A member comes after the others that it needs, and they after their region."""
     levels: dict[Step, int] = {}
     makers: dict[str, list[Step]] = {}
     for step in order:

@@ -184,7 +184,7 @@ class _Registers:
 
 
 def _ops(atom: Atom, registers: _Registers, *, may_key: bool) -> list[tuple[int, int, int]]:
-    """What happens to the columns of an atom; a fact that is given has no key, all that is known of it is checked."""
+    """Return the operations on the columns of an atom; a given fact needs no key, so all its known columns are checked."""
     known = [registers.knows(term) for term in atom.arguments]
     found = []
     for column, term in enumerate(atom.arguments):

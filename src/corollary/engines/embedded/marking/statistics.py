@@ -1,4 +1,4 @@
-"""What following updates took, in the terms of the tables of paper 004."""
+"""The cost of following updates, in the terms of the tables of paper 004."""
 
 from __future__ import annotations
 

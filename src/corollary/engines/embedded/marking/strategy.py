@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from corollary.analysis import RuleGraph
-from corollary.engines.embedded.maintenance.aggregates import AggregateRules
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, Numbers, distinct
-from corollary.engines.embedded.maintenance.recursive_step import Found, Task
-from corollary.engines.embedded.maintenance.step_rules import StepRules
-from corollary.engines.embedded.maintenance.strategies import Strategy, strategy_of
-from corollary.engines.embedded.maintenance.transaction import Transaction
-from corollary.engines.embedded.marking.region import METHODS, FactsByPredicate, Region, Upcoming
+from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
+from corollary.engines.embedded.marking.region import FactsByPredicate, Method, Region, Upcoming
 from corollary.engines.embedded.marking.regions import is_region, region_steps
 from corollary.engines.embedded.marking.statistics import MarkingStatistics
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 from corollary.planning.steps import Step
+from corollary.reasoning.maintain.chooser import Strategy, Way, by_instances
+from corollary.reasoning.maintain.step_rules import StepRules
+from corollary.reasoning.maintain.steps import StepForms
+from corollary.reasoning.maintain.transaction import Task
 
 _LARGE = 2_000  # facts; smaller changes are always followed one by one
 
@@ -36,25 +36,25 @@ class MarkingStrategy(Strategy):
     replaces = True
     keeps_facts = True
 
-    def __init__(self, name: str, *, adapts: bool = False) -> None:
-        super().__init__()
-        self.name = self.recursive_name = name
-        self.method = METHODS[name]
+    def __init__(self, method: Method, *, adapts: bool = False) -> None:
+        self.name = self.recursive_name = method.name
+        self.method = method
         self.look: Callable[[], Upcoming | None] = lambda: None
         self.statistics = MarkingStatistics()
         self._adapts = adapts
-        self._others = strategy_of("auto")
+        self._others = by_instances("auto")
         self._regions: dict[str, Region] = {}
+        self._changes: tuple[FactsByPredicate, FactsByPredicate] = ({}, {})  # outside the region at work
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
         return region_steps(graph)
 
-    def prepare(self, order: Sequence[StepRules | AggregateRules], transaction: Transaction) -> None:
+    def prepare(self, steps: Sequence[StepForms], transaction: EmbeddedTransaction) -> None:
         """Before a transaction: every region has its facts."""
         self.statistics = MarkingStatistics()
-        wanted = {rules.step.owner: rules for rules in order if isinstance(rules, StepRules) and is_region(rules.step)}
+        wanted = {step.owner: step.rules for step in steps if is_region(step.step)}
         for owner in self._regions.keys() - wanted.keys():
             del self._regions[owner]
         for owner, rules in wanted.items():
@@ -65,14 +65,15 @@ class MarkingStrategy(Strategy):
         """A transaction was given up: what the regions know of it is wrong."""
         self._regions.clear()
 
-    def _new_region(self, rules: StepRules, transaction: Transaction) -> Region:
+    def _new_region(self, rules: StepRules, transaction: EmbeddedTransaction) -> Region:
         universe, views = transaction.store.universe, transaction.views
+        orders = any(compare.orders for rule in rules.step.rules for compare in rule.body.compares)
         region = Region(
             rules.step.rules,
             self.method,
             lambda constant: universe.encode(constant.value),
-            lambda: views.ordering.arrays(),
-            lambda: transaction.work.check(),
+            lambda: views.order(texts=orders),
+            transaction.work,
         )
         for name, number in region.tables.predicates.items():
             arity = region.tables.arities[number]
@@ -93,28 +94,32 @@ class MarkingStrategy(Strategy):
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
-    def nonrecursive(self, task: Task) -> Found:
-        return self._others.nonrecursive(task)
-
-    def groups(self, rules: AggregateRules, transaction: Transaction) -> tuple[str, Found]:
-        return self._others.groups(rules, transaction)
-
-    def recursive(self, task: Task) -> Found:
-        region = self._regions.get(task.rules.step.owner)
+    def choose(self, task: Task) -> Way:
+        owner = task.step.owner
+        region = self._regions.get(owner)
         if region is None or task.new_rules or task.removed_rules:
-            self._regions.pop(task.rules.step.owner, None)
-            return self._others.recursive(task)
-        deleted, inserted = _changes(region, task)
-        changed = sum(len(rows) for side in (deleted, inserted) for rows in side.values())
+            self._regions.pop(owner, None)
+            return self._others.choose(task)
+        self._changes = _changes(region, task)
+        changed = sum(len(rows) for side in self._changes for rows in side.values())
         if self._adapts and changed > max(_LARGE, region.size // 4):
-            del self._regions[task.rules.step.owner]
-            return self._others.recursive(task)
+            del self._regions[owner]
+            return self._others.choose(task)
         task.report.strategy = self.name
-        self._follow(region, task, deleted, inserted)
-        return {}
+        return Way.FOLLOW
+
+    def follow(self, task: Task) -> None:
+        region = self._regions.get(task.step.owner)
+        if region is None:
+            self._others.follow(task)
+        else:
+            self._follow(region, task, *self._changes)
+
+    def finished(self, task: Task) -> None:
+        self._others.finished(task)
 
     def _follow(self, region: Region, task: Task, deleted: FactsByPredicate, inserted: FactsByPredicate) -> None:
-        transaction, owner = task.transaction, task.rules.step.owner
+        transaction, owner = task.facts.state, task.step.owner
         change = region.update(deleted, inserted, self.look)
         for name, rows in change.lost.items():
             maintained = transaction.relation(name, rows.shape[1])
@@ -130,8 +135,8 @@ class MarkingStrategy(Strategy):
 
 
 def _changes(region: Region, task: Task) -> tuple[dict[str, Codes], dict[str, Codes]]:
-    """What has changed outside a region in this transaction: facts that nothing outside supports any more, and new ones."""
-    transaction, owner = task.transaction, task.rules.step.owner
+    """Return the changes outside a region in this transaction: facts that nothing outside supports any more, and new ones."""
+    transaction, owner = task.facts.state, task.step.owner
     deleted: dict[str, Codes] = {}
     inserted: dict[str, Codes] = {}
     for name, number in region.tables.predicates.items():

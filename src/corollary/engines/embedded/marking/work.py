@@ -24,17 +24,19 @@ TAKEN = 12
 CHECKED_DONE, OPEN_FRAMES, IS_SEARCHING, SEEN = 24, 25, 26, 27
 N_DELETIONS, N_BACKWARD, N_FORWARD, N_INSERTIONS, N_EXPLICIT, N_IMPLICIT = 28, 29, 30, 31, 32, 33
 KEPT, KEPT_BEFORE = 34, 35  # instances for the next update; those among them that this update uses
-DELAYS = 36  # whether facts are delayed, which the paper's program does not do before all marked facts were checked
+STAGE = 36  # how far an algorithm is that works in stages; 0 when an update begins
 MARKED_STARTS = 37  # how many facts to check from the start are marked ones; they come first
-SCALARS = 38
+LEFT = 38  # how many facts searches look at before the loop pauses
+IS_PAUSED = 39  # whether the search for its fact goes on where it was
+SCALARS = 40
 
 DONE, PAUSED, NEEDS_ROOM, NEEDS_FRAMES, NEEDS_INSTANCES = 0, 1, 2, 3, 4
-BUDGET = 1 << 22  # instances between two looks at limits and Ctrl-C
+BUDGET = 1 << 22  # facts that searches look at between two looks at limits and Ctrl-C
 
 _FIRST_FRAMES = 256
 
 
-class Work(NamedTuple):
+class MarkingWork(NamedTuple):
     lists: Any  # int32[lists, capacity]: each fact is at most once in a list
     scalars: Any  # int64
     frames: Any  # int64[depth, frame + 1]: the open searches of backward chaining, and what for
@@ -45,8 +47,8 @@ class Work(NamedTuple):
     instances: Any  # int32[kept, 1 + longest body]: head and body
 
 
-def new_work(rules: RuleTables, capacity: int) -> Work:
-    return Work(
+def new_work(rules: RuleTables, capacity: int) -> MarkingWork:
+    return MarkingWork(
         np.zeros((LISTS, capacity), np.int32),
         np.zeros(SCALARS, np.int64),
         np.zeros((_FIRST_FRAMES, rules.frame + 1), np.int64),
@@ -58,17 +60,17 @@ def new_work(rules: RuleTables, capacity: int) -> Work:
     )
 
 
-def with_capacity(work: Work, capacity: int) -> Work:
+def with_capacity(work: MarkingWork, capacity: int) -> MarkingWork:
     lists = np.zeros((LISTS, capacity), np.int32)
     lists[:, : work.lists.shape[1]] = work.lists
     return work._replace(lists=lists)
 
 
-def with_more_frames(work: Work) -> Work:
+def with_more_frames(work: MarkingWork) -> MarkingWork:
     return work._replace(frames=np.concatenate((work.frames, np.zeros_like(work.frames))))
 
 
-def with_more_instances(work: Work) -> Work:
+def with_more_instances(work: MarkingWork) -> MarkingWork:
     more = np.zeros((max(64, len(work.instances)), work.instances.shape[1]), np.int32)
     return work._replace(instances=np.concatenate((work.instances, more)))
 

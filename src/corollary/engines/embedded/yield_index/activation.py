@@ -1,7 +1,10 @@
 """Activation (Algorithms 6 and 7): the instances with a given fact, found along matches only.
 
-A fact is a match towards the one before it when everything behind it can be completed: what an activation follows always leads
+A fact is a match towards the one before it when everything after it can be completed: what an activation follows always leads
 to an instance, and no fact is looked at in vain. Only a variable that the tree of links does not cover can spoil that.
+
+What one fact completes may be more than anybody can wait for or keep. An activation that looks at too much gives up, and the
+index with it: such changes are followed better by a way that stops now and then.
 """
 
 from __future__ import annotations
@@ -24,12 +27,14 @@ from corollary.engines.embedded.yield_index.layout import (
     H_ARGUMENTS,
     H_ARITY,
     H_RULE,
+    HAS_GIVEN_UP,
     HIGH,
     IDENTICAL_CODE,
     LESS_OR_EQUAL,
     LISTED,
     LIVE,
     LOW,
+    MOST_LOOKS,
     NEXT,
     NONE,
     OUT_HEAD,
@@ -163,7 +168,8 @@ def activate(
     out: Any,
     count: Any,
 ) -> Any:
-    """All instances with a fact at a post (Algorithm 6); their heads are appended to the output."""
+    """All instances with a fact at a post (Algorithm 6); their heads are appended to the output. Too many make it give up."""
+    most = scalars[TUPLES] + scalars[FOLLOWED] + scalars[MOST_LOOKS]
     first, stop = plan[post + P_STEPS], plan[post + P_STEPS_END]
     head = plan[post + P_HEAD]
     chosen[plan[post + P_POSITION]] = block
@@ -192,6 +198,9 @@ def activate(
             if fact == NONE:
                 break
             scalars[TUPLES] += 1
+            if scalars[TUPLES] + scalars[FOLLOWED] > most:
+                scalars[HAS_GIVEN_UP] = 1
+                return out, count
             chosen[place] = fact
             if passes(plan, memory, plan[step + T_TESTS], plan[step + T_TESTS_END], chosen, kinds, ranks):
                 break
@@ -231,7 +240,7 @@ def activate_matches(
     """All instances with the matches of an entry: what a negated fact allows or forbids."""
     block = memory[entry + plan[side + S_LOCAL] + LIVE]
     post = plan[side + S_POST]
-    while block != NONE:
+    while block != NONE and not scalars[HAS_GIVEN_UP]:
         out, count = activate(plan, memory, scalars, post, block, sign, kinds, ranks, chosen, entries, out, count)
         block = memory[block + plan[side + S_AT] + FOLLOWING]
     return out, count
@@ -254,7 +263,7 @@ def activate_facts(
     chosen, entries = np.empty(longest, np.int64), np.empty(longest, np.int64)
     count = 0
     row = start
-    while row < len(blocks) and count < ENOUGH:
+    while row < len(blocks) and count < ENOUGH and not scalars[HAS_GIVEN_UP]:
         block = blocks[row]
         mask = memory[block + plan[post + P_MASK]]
         scalars[FOLLOWED] += mask != ABSENT

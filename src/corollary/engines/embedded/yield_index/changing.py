@@ -1,8 +1,8 @@
 """Insertion and deletion (Algorithms 4 and 5), fact by fact.
 
-A fact goes from post to post. At each it is listed, then the other end of its links is told, then the instances with the fact at
-this post are made, if it has partners everywhere: every instance is told exactly once, at the last post that completes it or
-the first one that breaks it.
+A fact goes from post to post. At each it is listed, then the other end of its links is updated, then the instances with the
+fact at this post are made, if it has partners everywhere: every instance is reported exactly once, at the last post that
+completes it or the first one that breaks it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from corollary.engines.embedded.yield_index.layout import (
     G_KEY,
     G_NUMBER,
     G_SIZE,
+    HAS_GIVEN_UP,
     HASHED,
     LISTED,
     LIVE,
@@ -55,7 +56,7 @@ from corollary.engines.embedded.yield_index.layout import (
     WAITING,
     WATCHED,
 )
-from corollary.engines.embedded.yield_index.linking import counted, has_partner, link, spread, told, unlink
+from corollary.engines.embedded.yield_index.linking import counted, has_partner, link, push_changes, spread, unlink
 
 
 @njit(cache=True, nogil=True)
@@ -85,7 +86,7 @@ def insert_facts(
     found = np.empty(lookups + 1, np.int64)
     count = 0
     row = start
-    while row < len(rows) and count < ENOUGH:
+    while row < len(rows) and count < ENOUGH and not scalars[HAS_GIVEN_UP]:
         block = _new_block(plan, memory, scalars, predicate)
         for column in range(plan[predicate + F_ARITY]):
             memory[block + column] = rows[row, column]
@@ -107,7 +108,7 @@ def insert_facts(
                 side = plan[post + P_SIDES]
                 link(plan, memory, side, block, LIVE)
                 if counted(plan, memory, side, block, 1):
-                    stack, top = told(plan, memory, scalars, side, block, 1, kinds, ranks, stack, 0)
+                    stack, top = push_changes(plan, memory, scalars, side, block, 1, kinds, ranks, stack, 0)
                     stack = spread(plan, memory, scalars, kinds, ranks, stack, top)
                 continue
             stack = _insert_positive(plan, memory, scalars, post, block, kinds, ranks, stack)
@@ -187,7 +188,7 @@ def _insert_positive(
         is_live = (mask | plan[side + S_BIT]) == full
         link(plan, memory, side, block, LIVE if is_live else WAITING)
         if is_live and counted(plan, memory, side, block, 1):
-            stack, top = told(plan, memory, scalars, side, block, 1, kinds, ranks, stack, top)
+            stack, top = push_changes(plan, memory, scalars, side, block, 1, kinds, ranks, stack, top)
     if top > 0:
         stack = spread(plan, memory, scalars, kinds, ranks, stack, top)
     return stack
@@ -235,7 +236,7 @@ def delete_facts(
     stack = np.empty((64, 3), np.int64)
     count = 0
     row = start
-    while row < len(blocks) and count < ENOUGH:
+    while row < len(blocks) and count < ENOUGH and not scalars[HAS_GIVEN_UP]:
         block = blocks[row]
         for post in range(plan[predicate + F_POSTS], plan[predicate + F_POSTS_END], P_SIZE):
             mask = memory[block + plan[post + P_MASK]]
@@ -273,6 +274,6 @@ def _delete_at(
         is_live = is_negated or (mask | plan[side + S_BIT]) == full
         unlink(plan, memory, side, block, LIVE if is_live else WAITING)
         if is_live and counted(plan, memory, side, block, -1):
-            stack, top = told(plan, memory, scalars, side, block, -1, kinds, ranks, stack, top)
+            stack, top = push_changes(plan, memory, scalars, side, block, -1, kinds, ranks, stack, top)
     memory[block + plan[post + P_MASK]] = ABSENT
     return spread(plan, memory, scalars, kinds, ranks, stack, top)

@@ -23,7 +23,7 @@ _FACTS_PER_CHANGE = 16  # an index for more facts than so many times the changes
 
 @dataclass
 class Watch:
-    """What following the changes of one rule has taken since the last decision."""
+    """The cost of following the changes of one rule since the last decision."""
 
     window: int = _WINDOW
     rows: int = 0
@@ -63,6 +63,8 @@ class IndexChoice:
         self._by_rule = {} if isinstance(wanted, str) else dict(wanted)
         self._watches: dict[str, Watch] = {}
         self._chosen: set[str] = set()
+        self.is_used = bool(self._by_rule) or self._default == YIELD
+        """Whether a rule uses the index, or may be told to."""
 
     @property
     def may_index(self) -> bool:
@@ -87,6 +89,7 @@ class IndexChoice:
             watch.hash_cost = watch.cost
         if changes:
             self._chosen ^= {rule}
+            self.is_used = bool(self._chosen or self._by_rule) or self._default == YIELD
         watch.begin()
         return changes
 

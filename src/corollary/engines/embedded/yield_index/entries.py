@@ -40,8 +40,9 @@ from corollary.engines.embedded.yield_index.layout import (
 )
 from corollary.engines.embedded.yield_index.state import place_of
 
-_NUMBER, _LAST_TEXT = 1, 4  # numbers, and what comes behind texts, are equal where their ranks are
+_NUMBER, _LAST_TEXT = 1, 4  # numbers, and what comes after texts, are equal where their ranks are
 _PREFIXES = 1 << 24  # there are fewer data indexes
+_LOW_BITS = (1 << 31) - 1
 
 
 @njit(cache=True, nogil=True)
@@ -61,7 +62,9 @@ def entry_of(
     if stop > at + 1:
         second = (memory[block + plan[at + 1]] << 32) | 1
     if stop > at + 2:
-        second ^= memory[block + plan[at + 2]] << 1
+        third = memory[block + plan[at + 2]]
+        second ^= (third & _LOW_BITS) << 1
+        first ^= (third >> 31) << 62  # the highest bit of 32, which the second word has no place for
     at += 3
     while at < stop:  # a longer key goes on from the entry of its beginning
         prefix = _hashed_entry(memory, slots, scalars, first, second, 1)
@@ -186,23 +189,23 @@ def _ordered_entry(
         node = nodes[node, NODE_CHILDREN + place]
     place = _position(memory, nodes, node, code, mode, kinds, ranks)
     count = nodes[node, NODE_COUNT]
-    before, behind = np.int64(NONE), np.int64(NONE)
+    before, after = np.int64(NONE), np.int64(NONE)
     if place > 0:
         before = nodes[node, NODE_KEYS + place - 1]
         if compared(memory[before + CODE], code, mode, kinds, ranks) == 0:
             return before
-        behind = memory[before + NEXT]
+        after = memory[before + NEXT]
     elif count > 0:
-        behind = nodes[node, NODE_KEYS]
-        before = memory[behind + PREVIOUS]
+        after = nodes[node, NODE_KEYS]
+        before = memory[after + PREVIOUS]
     entry = _new_entry(memory, scalars, plan[lookup + G_ENTRY], HEADER)
     for at in range(count, place, -1):
         nodes[node, NODE_KEYS + at] = nodes[node, NODE_KEYS + at - 1]
     nodes[node, NODE_KEYS + place] = entry
     nodes[node, NODE_COUNT] += 1
-    memory[entry + CODE], memory[entry + NEXT], memory[entry + PREVIOUS] = code, behind, before
+    memory[entry + CODE], memory[entry + NEXT], memory[entry + PREVIOUS] = code, after, before
     if before != NONE:
         memory[before + NEXT] = entry
-    if behind != NONE:
-        memory[behind + PREVIOUS] = entry
+    if after != NONE:
+        memory[after + PREVIOUS] = entry
     return entry

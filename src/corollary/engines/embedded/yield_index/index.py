@@ -1,4 +1,4 @@
-"""The Yield index of some rules: facts come and go, and the instances that they complete or break are told at once."""
+"""The Yield index of some rules: facts come and go, and the instances that they complete or break are reported at once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from corollary.engines.embedded.kernels.runner import Work
 from corollary.engines.embedded.yield_index.activation import activate_facts
 from corollary.engines.embedded.yield_index.changing import delete_facts, insert_facts
 from corollary.engines.embedded.yield_index.layout import (
     FACTS,
     FOLLOWED,
+    HAS_GIVEN_UP,
     LOOKUPS,
+    MOST_LOOKS,
     MOVED,
     NONE,
     OUT_HEAD,
@@ -34,11 +37,16 @@ Order: TypeAlias = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 NO_ORDER: Order = (np.zeros(1, np.uint8), np.zeros(1, np.float64))
 _BATCH = 1 << 16  # facts; between batches somebody may interrupt
+_MOST_LOOKS = 1 << 22  # what one fact may have the index look at, before it is said to complete too much
+
+
+class TooManyInstances(Exception):
+    """One fact has or had more instances than the index is good for; the index is of no use any more."""
 
 
 @dataclass(frozen=True)
 class Accesses:
-    """What work has cost: lookups of keys, semantic entries followed or changed, facts looked at, and those in vain."""
+    """The cost of work: lookups of keys, semantic entries followed or changed, facts looked at, and those in vain."""
 
     lookups: int
     followed: int
@@ -65,14 +73,15 @@ class YieldIndex:
         sizes: Mapping[str, int] | None = None,
         *,
         reduced: bool = True,
-        check: Callable[[], None] = lambda: None,
+        work: Work | None = None,
     ) -> None:
         self.rules = list(rules)
         self.shapes = [shape_of(rule) for rule in rules]
         self.plan = Plan(self.shapes, code, sizes or {}, reduced=reduced)
         self.state = State.of(self.plan)
+        self.state.scalars[MOST_LOOKS] = _MOST_LOOKS
         self._order = order
-        self._check = check
+        self._work = work or Work()
         self._compares = any(compares(shape) for shape in self.shapes)
         self._counts = dict.fromkeys(self.predicates, 0)
         self._blocks = {name: np.full(16, NONE, np.int64) for name in self.predicates}
@@ -226,7 +235,9 @@ class YieldIndex:
 
     def _collect(self, out: np.ndarray[Any, Any], count: int) -> None:
         self._out = out
-        self._check()
+        self._work.check()
+        if self.state.scalars[HAS_GIVEN_UP]:
+            raise TooManyInstances
         found = out[:count]
         for number, shape in enumerate(self.shapes) if count else ():
             of_rule = found[found[:, OUT_RULE] == number] if len(self.rules) > 1 else found

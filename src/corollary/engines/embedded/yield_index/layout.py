@@ -12,7 +12,7 @@ NONE = -1
 # A predicate: its arity, how long the blocks of its facts are, its posts, its lookups, where a chain of free blocks begins.
 F_ARITY, F_WIDTH, F_POSTS, F_POSTS_END, F_LOOKUPS, F_LOOKUPS_END, F_FREE, F_SIZE = range(8)
 
-# A post, the place of an atom. Behind the arguments of a fact there is a mask for each of its posts.
+# A post, the place of an atom. After the arguments of a fact there is a mask for each of its posts.
 (
     P_MASK,
     P_SIDES,
@@ -74,6 +74,7 @@ KINDS = 256  # of constants; each has a lowest and a highest live entry
 # Scalars: what is used, what was done.
 USED, KEYS, NODES = range(3)
 LOOKUPS, FOLLOWED, MOVED, TUPLES, WASTED, FACTS = range(3, 9)
+MOST_LOOKS, HAS_GIVEN_UP = range(9, 11)  # what one activation may look at, and whether one needed more
 SCALARS = 16
 
 SLOT_ENTRY, SLOT_WIDTH = 2, 4

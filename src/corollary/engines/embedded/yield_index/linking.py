@@ -56,10 +56,10 @@ def link(plan: Any, memory: Any, side: Any, block: Any, which: Any) -> None:
     cells = plan[side + S_AT]
     at = block + cells
     head = memory[at + LISTED] + plan[side + S_LOCAL] + which
-    behind = memory[head]
-    memory[at + FOLLOWING], memory[at + PRECEDING] = behind, NONE
-    if behind != NONE:
-        memory[behind + cells + PRECEDING] = block
+    after = memory[head]
+    memory[at + FOLLOWING], memory[at + PRECEDING] = after, NONE
+    if after != NONE:
+        memory[after + cells + PRECEDING] = block
     memory[head] = block
 
 
@@ -67,13 +67,13 @@ def link(plan: Any, memory: Any, side: Any, block: Any, which: Any) -> None:
 def unlink(plan: Any, memory: Any, side: Any, block: Any, which: Any) -> None:
     cells = plan[side + S_AT]
     at = block + cells
-    behind, before = memory[at + FOLLOWING], memory[at + PRECEDING]
+    after, before = memory[at + FOLLOWING], memory[at + PRECEDING]
     if before == NONE:
-        memory[memory[at + LISTED] + plan[side + S_LOCAL] + which] = behind
+        memory[memory[at + LISTED] + plan[side + S_LOCAL] + which] = after
     else:
-        memory[before + cells + FOLLOWING] = behind
-    if behind != NONE:
-        memory[behind + cells + PRECEDING] = before
+        memory[before + cells + FOLLOWING] = after
+    if after != NONE:
+        memory[after + cells + PRECEDING] = before
 
 
 @njit(inline="always")
@@ -123,7 +123,7 @@ def counted(plan: Any, memory: Any, side: Any, block: Any, change: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def told(
+def push_changes(
     plan: Any,
     memory: Any,
     scalars: Any,
@@ -135,7 +135,7 @@ def told(
     stack: Any,
     top: Any,
 ) -> Any:
-    """What the first live fact of a list, or the loss of the last, changes at the other end goes on the stack."""
+    """Push onto the stack the changes that the first live fact of a list, or the loss of the last one, makes at the other end."""
     at = block + plan[side + S_AT]
     if plan[side + S_PARTNER_NEGATED]:  # a negated fact matches nobody
         return stack, top
@@ -266,5 +266,5 @@ def _bit_changed(
             link(plan, memory, other, block, LIVE if is_live else WAITING)
             change = 1 if is_live else -1
             if counted(plan, memory, other, block, change):
-                stack, top = told(plan, memory, scalars, other, block, change, kinds, ranks, stack, top)
+                stack, top = push_changes(plan, memory, scalars, other, block, change, kinds, ranks, stack, top)
     return stack, top

@@ -30,14 +30,14 @@ from corollary.engines.embedded.yield_index.layout import (
     SCALARS,
     SIDE_CELLS,
 )
-from corollary.engines.embedded.yield_index.shape import NEGATED, ORDERED, Cell, Link, RuleShape, Test
+from corollary.engines.embedded.yield_index.shape import NEGATED, ORDERED, Cell, JoinLink, RuleShape, Test
 from corollary.program import Constant
 
 IndexKey = tuple[Any, ...]  # predicate, columns, mode, and whose it is alone
 
 
 @dataclass
-class Lookup:
+class IndexLookup:
     """A key of a predicate's facts in a data index."""
 
     number: int
@@ -51,10 +51,10 @@ class Side:
     """One direction of a link; `bit` and `cells` are where it stands in masks and blocks, `local` in entries."""
 
     post: Post
-    link: Link
+    link: JoinLink
     is_first: bool
-    listed: Lookup
-    watched: Lookup
+    listed: IndexLookup
+    watched: IndexLookup
     local: int
     number: int
     partner: Side | None = None
@@ -101,7 +101,7 @@ class Plan:
         """Data indexes, by predicate, columns and mode."""
         self.sides_of: list[list[Side]] = []
         """The sides that are listed in each data index."""
-        self.lookups: list[dict[tuple[int, tuple[int, ...]], Lookup]] = [{} for _ in self.predicates]
+        self.lookups: list[dict[tuple[int, tuple[int, ...]], IndexLookup]] = [{} for _ in self.predicates]
         self.posts = [
             Post(rule, place, self.predicates[atom.predicate], place >= shape.positive)
             for rule, shape in enumerate(shapes)
@@ -134,7 +134,7 @@ class Plan:
 
     # -- links -------------------------------------------------------------------------------------------------------
 
-    def _add_link(self, rule: int, link: Link) -> None:
+    def _add_link(self, rule: int, link: JoinLink) -> None:
         ends = [(link.one, link.columns), (link.other, link.other_columns)]
         indexes = self._meeting(rule, link, ends)
         made = []
@@ -151,7 +151,7 @@ class Plan:
             made.append(side)
         made[0].partner, made[1].partner = made[1], made[0]
 
-    def _meeting(self, rule: int, link: Link, ends: list[tuple[int, tuple[int, ...]]]) -> tuple[int, int]:
+    def _meeting(self, rule: int, link: JoinLink, ends: list[tuple[int, tuple[int, ...]]]) -> tuple[int, int]:
         """The data indexes at both ends: facts are listed in the one at the other end, and look in their own."""
         mode = _mode(link)
         keys = [(self.shapes[rule].atoms[place].predicate, columns, mode) for place, columns in ends]
@@ -169,9 +169,9 @@ class Plan:
             self.sides_of.append([])
         return self.indexes[key]
 
-    def _lookup(self, predicate: int, index: int, columns: tuple[int, ...]) -> Lookup:
+    def _lookup(self, predicate: int, index: int, columns: tuple[int, ...]) -> IndexLookup:
         known = self.lookups[predicate]
-        return known.setdefault((index, columns), Lookup(len(known), index, columns))
+        return known.setdefault((index, columns), IndexLookup(len(known), index, columns))
 
     def _place_in_blocks(self) -> list[int]:
         """Gives each post its mask and each side its cells in the blocks of facts; the lengths of these blocks."""
@@ -233,7 +233,7 @@ class Plan:
             SCALARS + predicate,
         )
 
-    def _write_lookup(self, lookup: Lookup) -> None:
+    def _write_lookup(self, lookup: IndexLookup) -> None:
         root = SCALARS + len(self.predicates) + lookup.index
         key = self._append(lookup.columns)
         size = self.entry_sizes[lookup.index]
@@ -313,12 +313,12 @@ class Plan:
         return NONE, self._code(cell)
 
 
-def _mode(link: Link) -> int:
+def _mode(link: JoinLink) -> int:
     if link.kind == ORDERED:
         return BY_VALUE if link.operator == "=" else BY_ORDER
     return HASHED
 
 
-def type_of(link: Link) -> str:
+def type_of(link: JoinLink) -> str:
     """As paper 003 calls it."""
     return "InequalityS" if link.kind == ORDERED else "TS" if link.kind == NEGATED else "IS"

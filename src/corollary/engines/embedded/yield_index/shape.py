@@ -31,7 +31,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Link:
+class JoinLink:
     """Facts at `one` and at `other` match where their columns agree pair by pair; an ordered link has one pair."""
 
     kind: str
@@ -64,7 +64,7 @@ class RuleShape:
     head: Atom
     atoms: list[Atom]
     positive: int
-    links: list[Link] = field(default_factory=list)
+    links: list[JoinLink] = field(default_factory=list)
     tests: list[Test] = field(default_factory=list)  # of several places
     filters: list[list[Test]] = field(default_factory=list)  # of one place each
     head_cells: list[Cell | Constant] = field(default_factory=list)
@@ -83,7 +83,7 @@ def fits(rule: NormalRule) -> bool:
 
 
 def compares(shape: RuleShape) -> bool:
-    """Whether values are compared, not only constants told apart."""
+    """Whether values are compared, not only constants distinguished."""
     tests = [*shape.tests, *(test for one in shape.filters for test in one)]
     return any(one.operator != IDENTICAL for one in tests) or any(one.operator != IDENTICAL for one in shape.links)
 
@@ -184,7 +184,7 @@ class _Shaper:
             if self._tree.join(one, other):
                 pairs = sorted(pairs)
                 columns, others = zip(*pairs, strict=True)
-                self._shape.links.append(Link(EQUAL, one, other, tuple(columns), tuple(others)))
+                self._shape.links.append(JoinLink(EQUAL, one, other, tuple(columns), tuple(others)))
 
     def _link_ordered(self, compares: list[Compare]) -> list[Compare]:
         rest = []
@@ -192,7 +192,7 @@ class _Shaper:
             left, right = self._side(compare.left), self._side(compare.right)
             fits = compare.operator in _TURNED and not compare.negated
             if fits and isinstance(left, Cell) and isinstance(right, Cell) and self._tree.join(left.place, right.place):
-                link = Link(ORDERED, left.place, right.place, (left.column,), (right.column,), compare.operator)
+                link = JoinLink(ORDERED, left.place, right.place, (left.column,), (right.column,), compare.operator)
                 self._shape.links.append(link)
             else:
                 rest.append(compare)
@@ -201,7 +201,7 @@ class _Shaper:
     def _link_rest(self) -> None:
         for other in range(1, self._shape.positive):
             if self._tree.join(0, other):
-                self._shape.links.append(Link(EQUAL, 0, other, (), ()))
+                self._shape.links.append(JoinLink(EQUAL, 0, other, (), ()))
 
     def _link_negated(self) -> None:
         shape = self._shape
@@ -214,7 +214,7 @@ class _Shaper:
                     cell = next(one for one in self._cells[term.name] if one.place == guard)
                     pairs.setdefault(cell.column, column)
             columns = tuple(sorted(pairs))
-            shape.links.append(Link(NEGATED, guard, place, columns, tuple(pairs[column] for column in columns)))
+            shape.links.append(JoinLink(NEGATED, guard, place, columns, tuple(pairs[column] for column in columns)))
 
     def _uncovered(self, known: set[str]) -> list[Test]:
         """Variables whose atoms no chain of links connects: the facts of an instance have to be compared."""
@@ -230,7 +230,7 @@ class _Shaper:
                     found.append(Test(IDENTICAL, first, cell))
         return found
 
-    def _links_by(self, link: Link, name: str) -> bool:
+    def _links_by(self, link: JoinLink, name: str) -> bool:
         term = Variable(name)
         one = self._shape.atoms[link.one].arguments
         return any(one[column] == term for column in link.columns)

@@ -1,7 +1,7 @@
 """Following changes by the Yield index, as a way of maintenance around another one.
 
 Rules that use the index tell it which facts of their predicates have come and gone, and get the instances that this completes or
-breaks; support is counted as it is otherwise. In a recursive hyper-node, what is yielded is told to the index again until
+breaks; support is counted as it is otherwise. In a recursive hyper-node, what is yielded goes into the index again until
 nothing yields. Everything else is left to the other strategy, and the index hears of it.
 """
 
@@ -13,21 +13,22 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from corollary.analysis import RuleGraph
-from corollary.engines.embedded.maintenance.aggregates import AggregateRules
-from corollary.engines.embedded.maintenance.counting import GAINED, LOST, apply_counts, count_changes
+from corollary.engines.base import OverBudget
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation, distinct
-from corollary.engines.embedded.maintenance.recursive_step import Found, Task
-from corollary.engines.embedded.maintenance.step_rules import StepRules
-from corollary.engines.embedded.maintenance.strategies import Strategy, loses
-from corollary.engines.embedded.maintenance.transaction import Transaction
-from corollary.engines.embedded.relation import Relation
+from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
+from corollary.engines.embedded.relations.relation import Relation
 from corollary.engines.embedded.yield_index.choice import AUTO, IndexChoice
-from corollary.engines.embedded.yield_index.index import YieldIndex
+from corollary.engines.embedded.yield_index.index import Numbers, TooManyInstances, YieldIndex
 from corollary.engines.embedded.yield_index.shape import fits
 from corollary.planning import NormalRule
 from corollary.planning.steps import Step
 from corollary.program import Atom
+from corollary.reasoning.maintain.chooser import Strategy, Way
+from corollary.reasoning.maintain.counting import counted_rules
+from corollary.reasoning.maintain.steps import StepForms
+from corollary.reasoning.maintain.transaction import Task
 
+_NAME = "yield index"
 _ATOMS = 3  # with fewer there is no partial partner to look at in vain
 
 
@@ -35,7 +36,6 @@ class YieldStrategy(Strategy):
     """`others` follows what the index does not."""
 
     def __init__(self, others: Strategy, choice: IndexChoice, *, discards_errors: bool) -> None:
-        super().__init__()
         self._others = others
         self.name, self.recursive_name, self.nonrecursive_name = (
             others.name,
@@ -51,6 +51,8 @@ class YieldStrategy(Strategy):
         self._relations: dict[str, Relation] = {}
         self._compactions: dict[str, int] = {}
         self._indexed: dict[str, NormalRule] = {}
+        self._watched_since: float | None = None  # when the step at work began, where somebody wants to know
+        self._changed: int | None = None  # how many facts the index has heard of for it
 
     def note_cost(self, owner: str, instances: int) -> None:
         self._others.note_cost(owner, instances)
@@ -58,50 +60,49 @@ class YieldStrategy(Strategy):
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
         return self._others.steps(graph)
 
-    def groups(self, rules: AggregateRules, transaction: Transaction) -> tuple[str, Found]:
-        return self._others.groups(rules, transaction)
-
     # -- the index ---------------------------------------------------------------------------------------------------
 
-    def prepare(self, order: Sequence[StepRules | AggregateRules], transaction: Transaction) -> None:
+    def prepare(self, steps: Sequence[StepForms], transaction: EmbeddedTransaction) -> None:
         """Before a transaction: the index is there, for the rules that want it, and knows what is visible."""
-        self._others.prepare(order, transaction)
-        wanted = {
-            rule.name: rule
-            for rules in order
-            if isinstance(rules, StepRules)
-            for rule in rules.step.rules
-            if self._choice.uses_index(rule.name) and self._takes(rule) and self._may_follow(rules, transaction)
-        }
+        self._others.prepare(steps, transaction)
+        wanted = {}
+        if self._choice.is_used:
+            wanted = {
+                rule.name: rule
+                for step in steps
+                for rule in step.own_rules
+                if self._choice.uses_index(rule.name) and self._takes(rule) and self._may_follow(step, transaction)
+            }
         if self._index is not None and (wanted != self._indexed or not self._is_current(transaction)):
             self.forget()
         if wanted and self._index is None:
             self._build(wanted, transaction)
 
     def forget(self) -> None:
-        """What the index knows is not what is there any more."""
+        """Drop the index, which is out of date."""
         self._others.forget()
         self._index = None
         self._indexed = {}
 
-    def _may_follow(self, rules: StepRules, transaction: Transaction) -> bool:
+    def _may_follow(self, step: StepForms, transaction: EmbeddedTransaction) -> bool:
         """A closed predicate has no facts that could be listed; what negates itself does not only grow."""
-        negated = {atom.predicate for rule in rules.step.rules for atom in rule.body.negated}
-        return not (rules.inputs | rules.heads.keys()) & transaction.closed.keys() and not negated & rules.heads.keys()
+        negated = {atom.predicate for rule in step.own_rules for atom in rule.body.negated}
+        return not (step.inputs | step.heads.keys()) & transaction.closed.keys() and not negated & step.heads.keys()
 
     def _takes(self, rule: NormalRule) -> bool:
         return fits(rule) and (self._discards_errors or not rule.body.compares)
 
-    def _build(self, wanted: dict[str, NormalRule], transaction: Transaction) -> None:
+    def _build(self, wanted: dict[str, NormalRule], transaction: EmbeddedTransaction) -> None:
         universe, views = transaction.store.universe, transaction.views
+        orders = any(compare.orders for rule in wanted.values() for compare in rule.body.compares)
         names = {atom.predicate: atom.arity for rule in wanted.values() for atom in _atoms(rule)}
         self._relations = {name: transaction.store.relation(name, arity) for name, arity in names.items()}
         index = YieldIndex(
             list(wanted.values()),
             lambda constant: universe.encode(constant.value),
-            lambda: views.ordering.arrays(),
+            lambda: views.order(texts=orders),
             {name: relation.size for name, relation in self._relations.items()},
-            check=lambda: transaction.work.check(),
+            work=transaction.work,
         )
         for name, relation in sorted(self._relations.items(), key=lambda item: item[1].size):
             maintained = transaction.maintained.get(name)
@@ -112,7 +113,7 @@ class YieldStrategy(Strategy):
         self._compactions = {name: _compactions(transaction, name) for name in names}
         self._index, self._indexed = index, wanted
 
-    def _is_current(self, transaction: Transaction) -> bool:
+    def _is_current(self, transaction: EmbeddedTransaction) -> bool:
         """Whether the index knows what is visible; rows may have got other numbers meanwhile, in the same order."""
         assert self._index is not None
         for name, known in self._relations.items():
@@ -128,8 +129,8 @@ class YieldStrategy(Strategy):
                 return False
         return True
 
-    def _sync(self, predicates: Iterable[str], transaction: Transaction) -> int | None:
-        """Tells the index what has changed; gives the number of facts, None where a predicate was derived anew."""
+    def _sync(self, predicates: Iterable[str], transaction: EmbeddedTransaction) -> int | None:
+        """Tells the index what has changed; gives the number of facts, None where it cannot follow: too much has changed."""
         assert self._index is not None
         changed = 0
         for name in sorted(predicates):
@@ -142,58 +143,94 @@ class YieldStrategy(Strategy):
             is_visible = (maintained.flags[numbers] & GONE) == 0
             is_known = self._index.knows(name, numbers)
             gone, new = numbers[is_known & ~is_visible], numbers[~is_known & is_visible]
-            self._index.delete(name, gone)
-            self._index.insert(name, maintained.rows(new), new)
+            try:
+                self._index.delete(name, gone)
+                self._index.insert(name, maintained.rows(new), new)
+            except TooManyInstances:
+                return None
             changed += len(gone) + len(new)
         return changed
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
-    def nonrecursive(self, task: Task) -> Found:
+    def choose(self, task: Task) -> Way:
+        """The index follows where the rules of a step are in it and where it can; the time that others take is watched."""
+        self._watched_since, self._changed = None, None
+        if task.step.groups is not None:
+            return self._others.choose(task)
         indexed = self._indexed_of(task)
         if indexed is None:
-            return self._watched(task)
+            if not task.step.recursive and self._is_watched(task):
+                self._watched_since = time.perf_counter()
+            return self._others.choose(task)
+        if task.step.recursive and not self._only_grows(task, indexed):
+            return self._others.choose(task)
         started = time.perf_counter()
-        changed = self._sync(task.rules.inputs, task.transaction)
-        if changed is None:
+        predicates = task.step.inputs | task.step.heads.keys() if task.step.recursive else task.step.inputs
+        self._changed = self._sync(predicates, task.facts.state)
+        if self._changed is None:
             self.forget()
-            return self._others.nonrecursive(task)
-        index, transaction = self._index, task.transaction
+            return self._others.choose(task)
+        self._watched_since = started
+        task.report.strategy = _NAME
+        return Way.FOLLOW
+
+    def follow(self, task: Task) -> None:
+        if task.report.strategy != _NAME:
+            self._others.follow(task)
+            return
+        indexed = self._indexed_of(task)
+        assert indexed is not None
+        if not task.step.recursive:
+            self._count(task, indexed)
+        elif not self._grow(task, indexed):
+            self.forget()
+            if self._others.choose(task) is not Way.FOLLOW:
+                raise OverBudget(task.report.reason)
+            self._others.follow(task)
+
+    def finished(self, task: Task) -> None:
+        self._others.finished(task)
+        if task.report.strategy == _NAME:
+            return
+        if task.step.groups is None and task.step.recursive:
+            self._catch_up(task)
+        elif self._watched_since is not None:
+            self._note_others(task)
+
+    def _count(self, task: Task, indexed: dict[str, NormalRule]) -> None:
+        """Count the instances that the index yields with those of the other rules."""
+        index, facts, owner = self._index, task.facts, task.step.owner
         assert index is not None
-        task.report.strategy = "yield index"
-        changes = count_changes(task.rules, transaction, without=indexed.keys())
+        assert self._changed is not None
+        assert self._watched_since is not None
+        changes = facts.derive(list(counted_rules(task, without=indexed.keys())))
         instances = 0
         for name, rule in indexed.items():
             gained, lost = index.take(name)
-            changes[rule.head.predicate].insert(gained, GAINED)
-            changes[rule.head.predicate].insert(lost, LOST)
+            facts.add_instances(changes, (owner, rule.head.predicate), gained, lost)
             instances += len(gained) + len(lost)
-        transaction.work.instances += instances
-        gone = {
-            name: apply_counts(task.rules.step.owner, name, change, transaction) for name, change in changes.items()
-        }
+        facts.work.instances += instances
+        for (_, predicate), change in changes.items():
+            facts.change_support(predicate, owner, change, counted=True)
         for name in indexed:
-            self._choice.note(name, changed, instances, time.perf_counter() - started, index.size)
-        return gone
+            seconds = time.perf_counter() - self._watched_since
+            self._choice.note(name, self._changed, instances, seconds, index.size)
 
-    def recursive(self, task: Task) -> Found:
+    def _only_grows(self, task: Task, indexed: dict[str, NormalRule]) -> bool:
+        is_whole = len(indexed) == len(task.rules.step.rules)
+        return is_whole and not self.counts_recursion and not task.facts.may_lose(task)
+
+    def _catch_up(self, task: Task) -> None:
+        """Tell the index what the other strategy has done."""
         indexed = self._indexed_of(task)
         if indexed is None:
-            return self._others.recursive(task)
-        transaction, predicates = task.transaction, task.rules.inputs | task.rules.heads.keys()
-        grows = len(indexed) == len(task.rules.step.rules) and not self.counts_recursion and not loses(task)
-        if not grows:
-            self._others.recursive(task)
-        if self._sync(predicates, transaction) is None:
+            return
+        if self._sync(task.step.inputs | task.step.heads.keys(), task.facts.state) is None:
             self.forget()
-            return self._others.recursive(task) if grows else {}
-        if grows:
-            task.report.strategy = "yield index"
-            self._grow(task, indexed)
-        else:
-            for name in indexed:
-                self._taken(name)  # the other strategy has followed them
-        return {}
+            return
+        for name in indexed:
+            self._taken(name)  # the other strategy has followed them
 
     def _indexed_of(self, task: Task) -> dict[str, NormalRule] | None:
         """The rules of a step that are in the index; None where it cannot follow the change."""
@@ -205,25 +242,22 @@ class YieldStrategy(Strategy):
             return None
         return found or None
 
-    def _watched(self, task: Task) -> Found:
-        """The ordinary way; for a rule that may be better off with the index, what it takes is noted."""
+    def _is_watched(self, task: Task) -> bool:
+        """Whether a rule may be better off with the index."""
         rules = task.rules.step.rules
-        rule = rules[0]
-        is_watched = len(rules) == 1 and not task.is_new and len(_atoms(rule)) >= _ATOMS
-        if not is_watched or self._choice.of(rule.name) != AUTO or not self._takes(rule):
-            return self._others.nonrecursive(task)
-        transaction = task.transaction
+        may_watch = len(rules) == 1 and not task.is_new and len(_atoms(rules[0])) >= _ATOMS
+        return may_watch and self._choice.of(rules[0].name) == AUTO and self._takes(rules[0])
+
+    def _note_others(self, task: Task) -> None:
+        """Take notice of what following a rule without the index has taken."""
+        (rule,), transaction = task.rules.step.rules, task.facts.state
         arities = {atom.predicate: atom.arity for atom in _atoms(rule)}
         changes = [
             transaction.change_of(name, arity) for name, arity in arities.items() if transaction.has_changed(name)
         ]
         rows = sum(deleted + inserted for deleted, inserted, _ in changes)
-        facts = sum(transaction.store.relation(name, arity).size for name, arity in arities.items())
-        started, before = time.perf_counter(), transaction.work.instances
-        gone = self._others.nonrecursive(task)
-        instances = transaction.work.instances - before
-        self._choice.note(rule.name, rows, instances, time.perf_counter() - started, facts)
-        return gone
+        size = sum(transaction.store.relation(name, arity).size for name, arity in arities.items())
+        self._choice.note(rule.name, rows, task.report.instances, task.report.seconds, size)
 
     # -- recursion ---------------------------------------------------------------------------------------------------
 
@@ -232,43 +266,51 @@ class YieldStrategy(Strategy):
         gained, _ = self._index.take(rule)
         return gained
 
-    def _grow(self, task: Task, indexed: dict[str, NormalRule]) -> None:
-        """What is yielded comes in, and may yield more (sections 5.3 and 5.5)."""
-        transaction, owner = task.transaction, task.rules.step.owner
+    def _grow(self, task: Task, indexed: dict[str, NormalRule]) -> bool:
+        """Insert the facts that are yielded, which may yield more, until there are none (sections 5.3 and 5.5).
+
+        Where one of them yields too much for the index nothing has changed, and the answer is False.
+        """
+        transaction, owner = task.facts.state, task.step.owner
         assert self._index is not None
+        supported: list[tuple[MaintainedRelation, Numbers]] = []
         is_growing = True
+        transaction.work.begin_rounds()
         while is_growing:
             is_growing = False
             task.report.rounds += 1
+            transaction.work.next_round()
             for name, rule in indexed.items():
                 heads = self._taken(name)
                 transaction.work.instances += len(heads)
                 if len(heads):
-                    is_growing |= self._support(
-                        transaction.relation(rule.head.predicate, rule.head.arity), rule, heads, owner
-                    )
+                    maintained = transaction.relation(rule.head.predicate, rule.head.arity)
+                    numbers = maintained.having(distinct(maintained.place(heads)), GONE)
+                    maintained.change_support(owner, numbers, 1)
+                    supported.append((maintained, numbers))
+                    is_growing |= len(numbers) > 0
+                    if not self._follows(rule.head.predicate, maintained, numbers):
+                        for relation, rows in supported:
+                            relation.change_support(owner, rows, -1)
+                        return False
             transaction.work.check()
+        return True
 
-    def _support(
-        self,
-        maintained: MaintainedRelation,
-        rule: NormalRule,
-        heads: np.ndarray[tuple[int, int], np.dtype[np.uint32]],
-        owner: str,
-    ) -> bool:
-        """Supports those of the heads that nobody supports yet, and tells the index."""
-        numbers = maintained.having(distinct(maintained.place(heads)), GONE)
-        maintained.change_support(owner, numbers, 1)
-        if self._index is not None and rule.head.predicate in self._relations:
-            self._index.insert(rule.head.predicate, maintained.rows(numbers), numbers)
-        return len(numbers) > 0
+    def _follows(self, predicate: str, maintained: MaintainedRelation, numbers: Numbers) -> bool:
+        """Tell the index of new facts; whether it could follow."""
+        if self._index is not None and predicate in self._relations:
+            try:
+                self._index.insert(predicate, maintained.rows(numbers), numbers)
+            except TooManyInstances:
+                return False
+        return True
 
 
 def _atoms(rule: NormalRule) -> list[Atom]:
     return [atom for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)]
 
 
-def _compactions(transaction: Transaction, name: str) -> int:
+def _compactions(transaction: EmbeddedTransaction, name: str) -> int:
     maintained = transaction.maintained.get(name)
     return maintained.compactions if maintained is not None else 0
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 from corollary.engines.spark.algebra.profiles import INLINE_DOUBLES, INTEGERS
 from corollary.engines.spark.algebra.values import MINTED, minted_column
 from corollary.engines.spark.terms.ids import CollisionTable

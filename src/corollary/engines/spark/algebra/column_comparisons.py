@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from typing import TypeAlias
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.algebra.column_doubles import compared_doubles
 from corollary.engines.spark.algebra.column_term import ColumnTerm, NotAColumnError
 from corollary.engines.spark.algebra.column_terms import ColumnTerms
@@ -42,7 +42,7 @@ def compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> Colu
 
 
 def numbers_compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
-    """The same of numbers only: anything else has no value."""
+    """Compare two terms as numbers: anything else has no value."""
     if (found := _of_doubles(terms, operator, left, right)) is not None:
         return found
     if _is_number(left) and not _is_number(right):
@@ -58,7 +58,8 @@ def _holds(operator: str, sides: list[ColumnTerm]) -> ColumnTerm:
 
 
 def _check_types(operator: str, sides: list[ColumnTerm]) -> None:
-    """What is of another type differs, which no expression tells from what has no value."""
+    """Raise `NotAColumnError` where a value may be missing: values of different types differ, and no expression can tell the two
+    apart."""
     if operator == "!=" and not all(side.always for side in sides):
         raise NotAColumnError
 

@@ -10,7 +10,7 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.algebra.column_term import ColumnTerm, NotAColumnError
 from corollary.engines.spark.terms.double_ids import MOST, double_sql, inline_double_id
 from corollary.program import Constant, Term, Variable

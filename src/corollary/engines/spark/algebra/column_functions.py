@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.algebra.column_comparisons import numbers_compared
 from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
 from corollary.engines.spark.algebra.column_terms import FUNCTIONS, INLINE, ColumnTerms, Function
@@ -23,7 +23,7 @@ from corollary.engines.spark.algebra.profiles import (
     is_in_sql,
 )
 from corollary.program import Term, Variable
-from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.builtins.declaration import FUNC, PRED
 from corollary.program.datatypes.numbers import INTEGER_RANGES
 from corollary.program.values import XSD
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.algebra.classes import decided_by_ids
 from corollary.engines.spark.algebra.column_comparisons import compared
 from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
@@ -83,7 +83,7 @@ class Steps:
                 raise NotAColumnError
         return found
 
-    def foreseen(self, chain: Sequence[Filter | Extend]) -> list[str]:
+    def early_conditions(self, chain: Sequence[Filter | Extend]) -> list[str]:
         """Conditions of a chain for tasks that columns decide before: on doubles still to be made, and on what is there."""
         conditions = []
         unmade: set[str] = set()

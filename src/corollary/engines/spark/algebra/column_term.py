@@ -1,14 +1,14 @@
-"""What stands for the value of an expression: SQL text, and the conditions under which it is right."""
+"""The value of an expression as SQL text, with the conditions under which it is right."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 
 
 class NotAColumnError(Exception):
-    """What Spark's own expressions cannot compute."""
+    """Raised for a term that Spark's own expressions cannot compute."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ColumnTerm:
     texts: frozenset[str] = frozenset()
 
     def also(self, *others: ColumnTerm) -> ColumnTerm:
-        """The same, with all that its parts depend on."""
+        """Return a copy that also depends on everything that its parts depend on."""
         return replace(
             self,
             exact=tuple(dict.fromkeys([*self.exact, *(one for other in others for one in other.exact)])),

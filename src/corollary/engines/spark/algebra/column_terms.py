@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.algebra.column_doubles import (
     calculated_doubles,
     double_column,

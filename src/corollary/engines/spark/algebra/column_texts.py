@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.algebra.column_term import ColumnTerm, Condition, NotAColumnError
 from corollary.engines.spark.algebra.column_terms import FUNCTIONS, ColumnTerms, Function, nothing
 from corollary.engines.spark.algebra.profiles import STRINGS
 from corollary.engines.spark.algebra.sql_text import constant as constant_sql
 from corollary.program import Constant, Term, Variable
-from corollary.program.builtins.names import FUNC, PRED
+from corollary.program.builtins.characters import ALL, Ranges, without
+from corollary.program.builtins.declaration import FUNC, PRED
+from corollary.program.builtins.regex_syntax import CharacterSet, Piece, Repetition, read_regex
 from corollary.program.values import XSD
 
 _LONGEST = 1 << 30
@@ -145,13 +147,40 @@ _PLAIN = re.compile(rf"\^?(?:(?:{_LITERAL}|{_CLASS}|\.)[*+?]?)+\$?")
 _RANGE = re.compile(r"([A-Za-z0-9])-([A-Za-z0-9])")
 
 
-def _java(pattern: str) -> str:
-    """A plain pattern for Java; raises where it may mean something else there."""
+def _java(pattern: str, *, whole: bool) -> str:
+    """A plain pattern for Java; raises where it may mean something else there, or take more than linear time."""
     ranges = (bounds for one in re.findall(_CLASS, pattern) for bounds in _RANGE.findall(one))
     if not _PLAIN.fullmatch(pattern) or any(low > high for low, high in ranges):
         raise NotAColumnError
+    if not _is_linear_in_java(pattern, whole=whole):
+        raise NotAColumnError
     ended = pattern[:-1] + r"\z" if pattern.endswith("$") else pattern
     return ended.replace(".", r"[^\n]")
+
+
+_MOST_OPTIONAL = 3  # pieces with `?`: each may double the ways that Java tries
+
+
+def _is_linear_in_java(pattern: str, *, whole: bool) -> bool:
+    """Whether backtracking takes linear time: with one repetition that is tried from few places, or that nothing follows."""
+    (pieces,) = read_regex(pattern, "").root.branches
+    repeated = [place for place, piece in enumerate(pieces) if isinstance(piece, Repetition)]
+    endless = [place for place in repeated if pieces[place].most is None]  # type: ignore[union-attr]
+    if len(endless) > 1 or len(repeated) - len(endless) > _MOST_OPTIONAL:
+        return False
+    if not endless or whole or pattern.startswith("^") or endless[0] == len(pieces) - 1:
+        return True
+    inside = _characters(pieces[endless[0]])
+    # A character before the repetition that cannot be part of it keeps the runs apart that are tried from different places.
+    return any(
+        isinstance(piece, CharacterSet) and without(piece.ranges, inside) == piece.ranges
+        for piece in pieces[: endless[0]]
+    )
+
+
+def _characters(piece: Piece) -> Ranges:
+    inner = piece.piece if isinstance(piece, Repetition) else piece
+    return inner.ranges if isinstance(inner, CharacterSet) else ALL
 
 
 @_function(PRED + "matches")
@@ -169,7 +198,7 @@ def _regex(terms: ColumnTerms, arguments: Sequence[Term]) -> ColumnTerm:
 def _matching(text: ColumnTerm, pattern: Term, *, whole: bool) -> ColumnTerm:
     if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
         raise NotAColumnError
-    written = _java(pattern.value)
+    written = _java(pattern.value, whole=whole)
     if whole:
         written = rf"^(?:{written})\z"
     return ColumnTerm(Kind.BOOLEAN, f"({text.sql} RLIKE {constant_sql(written)})").also(text)

@@ -19,10 +19,11 @@ from corollary.engines.spark.algebra.column_steps import Step, Steps, literal
 from corollary.engines.spark.algebra.column_term import NotAColumnError
 from corollary.engines.spark.algebra.column_terms import Known
 from corollary.engines.spark.algebra.profiles import ANYTHING, HASHED
+from corollary.engines.spark.algebra.value_joins import value_joins, window
 from corollary.engines.spark.algebra.values import MINTED, MINTED_SCHEMA, GroupStage, ValueStage, form_columns
-from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import column_names
 from corollary.engines.spark.terms.ids import CollisionTable, id_of
+from corollary.engines.spark.watched import seen_by
 from corollary.planning import Compare, Compute
 from corollary.planning.algebra import (
     Aggregate,
@@ -68,13 +69,13 @@ MintsConstants: TypeAlias = Minting | MintedTexts
 
 
 class UniverseOfJob(KnownTexts, Protocol):
-    """What translation needs of the universe; `forms` is all that is known now: `id`, `common`, `canonical`, `datatype`."""
+    """The part of the universe that translation needs; `forms` is what is known now: `id`, `common`, `canonical`, `datatype`."""
 
     @property
     def collisions(self) -> CollisionTable: ...
 
     def settle(self, df: DataFrame, minting: list[MintsConstants]) -> DataFrame:
-        """The same rows after their constants became known, which is a job of its own."""
+        """Return the rows after adding their constants to the universe, which is a job of its own."""
         ...
 
 
@@ -191,7 +192,7 @@ class Translator:
             below = below.input
         chain.reverse()
         before = len(self.minting)
-        df = self.rows(below)
+        df = self._joined_by_value(self.rows(below), chain, below, before)
         steps = self._steps(chain, below)
         # What is split is read twice: constants must not be made twice on the way.
         if len(steps) < len(chain) or len(self.minting) > before or not can_split(steps, df.columns):
@@ -202,7 +203,7 @@ class Translator:
         if len(steps) < len(chain):
             left = chain[len(steps) :]
             found = found.select(*self._columns(left[0].input))
-            for condition in self._maker(left, left[0].input).foreseen(left) if self._discards_errors else ():
+            for condition in self._maker(left, left[0].input).early_conditions(left) if self._discards_errors else ():
                 found = found.where(condition)
             found = self._in_tasks(found, left, left[0].input, before)
         outputs = self._columns(node)
@@ -210,6 +211,20 @@ class Translator:
             tasks = self._in_tasks(rest, chain, below, len(self.minting))
             found = found.select(*outputs).union(tasks.select(*outputs))
         return found.select(*outputs)
+
+    def _joined_by_value(self, df: DataFrame, chain: list[Filter | Extend], below: Algebra, before: int) -> DataFrame:
+        """The rows of a product without pairs that the chain is known to drop: Spark joins on keys of equal or of near values."""
+        known = self._maker(chain, below).known
+        joins = list(value_joins(chain, below, known, discards_errors=self._discards_errors))
+        if not joins and len(self.minting) == before:  # what is split is read twice
+            bins = window(chain, below, known, discards_errors=self._discards_errors)
+            return df if bins is None else df.where(bins[0]).union(df.where(bins[1]))
+        for join in joins:
+            if join.unsure is None:
+                df = df.where(join.condition)
+            elif len(self.minting) == before:  # what is split is read twice
+                df = df.where(f"NOT {join.unsure} AND {join.condition}").union(df.where(join.unsure))
+        return df
 
     def _steps(self, chain: list[Filter | Extend], below: Algebra) -> list[Step]:
         """The first operations of a chain, as far as they are column expressions."""
@@ -321,3 +336,19 @@ class Translator:
         columns = {name: self.column(name) for name in (*node.group_by, *names)}
         stage = GroupStage(node.group_by, node.operations, columns, taught, self._collisions)
         return self._run(df, stage, outputs, mints=True)
+
+
+# Algebra over bags: a head comes as often as its rule has instances, which is what counting needs.
+
+
+class BagTranslator(Translator):
+    """Its rules name every value of their atoms (`without_wildcards`), so that only products need care."""
+
+    def _join(self, node: Join) -> DataFrame:
+        if node.on or node.semi:
+            return super()._join(node)
+        left, right = self.rows(node.left), self.rows(node.right)
+        if not node.right.columns:
+            right = right.withColumnRenamed(EMPTY, f"{EMPTY}_right")
+        columns = [self.column(name) for name in (*node.left.columns, *node.right.columns)]
+        return left.crossJoin(right).select(*(columns or [EMPTY]))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from corollary.engines.embedded.expressions import evaluated, holds_vector
-from corollary.engines.embedded.universe import Kind
-from corollary.engines.embedded.vectors import NotVectorisedError, Vector
+from corollary.engines.embedded.values.expressions import evaluated, holds_vector
+from corollary.engines.embedded.values.universe import Kind
+from corollary.engines.embedded.values.vectors import NotVectorisedError, Vector
 from corollary.engines.spark.terms.double_ids import NOT_INLINE, doubles_of_ids, inline_double_ids
 from corollary.engines.spark.terms.ids import Ids, Tag
 from corollary.planning import Compare, Compute

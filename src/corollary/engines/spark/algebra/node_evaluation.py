@@ -1,4 +1,4 @@
-"""What every evaluation of a hyper-node over frames needs: relations, their profiles for the join order, and the universe."""
+"""The base of every evaluation of a hyper-node over frames: relations, their profiles for the join order, and the universe."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.algebra.bags import BagTranslator
-from corollary.engines.spark.algebra.frames_of_algebra import MintsConstants, Translator
+from corollary.engines.spark.algebra.frames_of_algebra import BagTranslator, MintsConstants, Translator
 from corollary.engines.spark.algebra.profiles import Profile, classes_of_frame, profile_of, together
 from corollary.engines.spark.relations import Frame, FrameStore, empty_frame, union
-from corollary.engines.spark.strategies.growing import forget_checkpoint
 from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.planning import AggregateSource, NormalRule, Version
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
 
-class Evaluation:
+class NodeEvaluation:
     """One hyper-node over a store; `state` are facts that another strategy derived before it gave up."""
 
     def __init__(self, job: NodeJob, store: FrameStore, context: Context, state: Mapping[str, Frame]) -> None:
@@ -37,7 +35,7 @@ class Evaluation:
         self._temporary_tables: list[str] = []
 
     def _frames(self, predicate: str) -> list[Frame]:
-        """What there was before the first round; what a closure grows from is everything that its predicate has."""
+        """The facts before the first round; those from which a closure grows are all facts of its predicate."""
         predicate = self._externals.get(predicate, predicate)
         handed = self._state.get(predicate)
         return [*self._store.frames(predicate), *([handed] if handed else [])]
@@ -53,7 +51,7 @@ class Evaluation:
 
     def _algebra(self, rule: NormalRule, versions: tuple[Version, ...] | None = None) -> Project:
         sizes = GuessedSizes(self._size, self._profile if _order_matters(rule) else None)
-        return algebra_of(rule, sizes, versions, keep_all=self._job.counts)
+        return algebra_of(rule, sizes, versions, keep_all=self._job.counts, values_last=not self._job.discards_errors)
 
     def _size(self, predicate: str) -> int:
         rows = [frame.rows for frame in self._frames(predicate)]
@@ -97,7 +95,7 @@ class Evaluation:
 
     def _forget_temporary(self) -> None:
         for df in self._temporary:
-            forget_checkpoint(df)
+            self._context.workspace.forget(df)
         self._temporary.clear()
         for path in self._temporary_tables:
             self._context.workspace.remove(path)

@@ -1,4 +1,5 @@
-"""What a column of ids may hold, so that comparisons and aggregates run inside Spark wherever ids alone decide them.
+"""Profiles of columns of ids: the classes of their constants, so that comparisons and aggregates run inside Spark wherever ids
+alone decide them.
 
 A set of classes is a bit mask. The class of an id is in the id itself, so one cheap aggregate over a relation tells the classes
 of its columns, and with them the number of rows and of distinct values that the join order asks for.
@@ -13,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from corollary.engines.embedded.universe import Kind
+from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.terms.ids import HASHED_CLASSES, IS_BOOLEAN, Tag, are_booleans, id_of
 from corollary.program import Constant
 

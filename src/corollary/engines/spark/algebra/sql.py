@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from corollary.analysis import Analysis
 from corollary.analysis.lowering import UNIVERSE
-from corollary.engines.spark.algebra.sql_text import Names, NoSql, constant, expression, identifier
+from corollary.engines.spark.algebra.sql_text import NoSql, SqlNames, constant, expression, identifier
+from corollary.language import print_rule
 from corollary.planning import (
     Absence,
     Access,
@@ -26,6 +28,7 @@ from corollary.planning import (
     RulePlan,
     Statistics,
     Use,
+    normalise,
     plan_rule,
 )
 from corollary.program import AggregateOperation, Atom, Constant, Variable
@@ -47,7 +50,7 @@ class SqlViews:
 
     def __init__(self, statistics: Statistics | None = None) -> None:
         self._statistics = statistics or NoStatistics()
-        self._fresh = Names()
+        self._fresh = SqlNames()
         self.names: dict[str, str] = {}
 
     def view_of_predicate(self, predicate: str) -> str:
@@ -81,8 +84,8 @@ class SqlViews:
         outputs = [f"{value} AS a{place}" for place, value in enumerate(values, 1)] or ["0 AS a0"]
         return "\n".join([f"SELECT DISTINCT {', '.join(outputs)}", *body.lines()])
 
-    def _body(self, plan: RulePlan) -> _Body:
-        body = _Body()
+    def _body(self, plan: RulePlan) -> _SqlBody:
+        body = _SqlBody()
         for operation in plan.operations:
             match operation:
                 case Access():
@@ -95,7 +98,7 @@ class SqlViews:
                     _compare(operation, body)
         return body
 
-    def _access(self, plan: RulePlan, access: Access, body: _Body) -> None:
+    def _access(self, plan: RulePlan, access: Access, body: _SqlBody) -> None:
         table = f"t{len(body.tables) + 1}"
         if access.exists:
             conditions, _ = _conditions(plan, access, table, body)
@@ -108,7 +111,7 @@ class SqlViews:
         body.where += conditions
         body.columns |= bound
 
-    def _absence(self, plan: RulePlan, absence: Absence, body: _Body) -> None:
+    def _absence(self, plan: RulePlan, absence: Absence, body: _SqlBody) -> None:
         table = f"n{len(body.tables) + body.lookups + len(body.where) + 1}"
         conditions, _ = _conditions(plan, absence, table, body)
         body.where.append(f"NOT EXISTS ({self._lookup(absence.source, table, conditions)})")
@@ -140,7 +143,7 @@ class SqlViews:
 
 
 @dataclass
-class _Body:
+class _SqlBody:
     tables: list[str] = field(default_factory=list)
     where: list[str] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
@@ -168,8 +171,10 @@ def _atoms(rule: NormalRule) -> list[Atom]:
     return found
 
 
-def _conditions(plan: RulePlan, access: Access | Absence, table: str, body: _Body) -> tuple[list[str], dict[str, str]]:
-    """What a row of a table must fulfil, and the columns of the variables that it binds."""
+def _conditions(
+    plan: RulePlan, access: Access | Absence, table: str, body: _SqlBody
+) -> tuple[list[str], dict[str, str]]:
+    """Return the conditions on a row of a table, and the columns of the variables that it binds."""
     names = {register: name for name, register in plan.registers.items()}
     conditions: list[str] = []
     bound: dict[str, str] = {}
@@ -184,7 +189,7 @@ def _conditions(plan: RulePlan, access: Access | Absence, table: str, body: _Bod
     return conditions, bound
 
 
-def _value(plan: RulePlan, register: int, body: _Body) -> str:
+def _value(plan: RulePlan, register: int, body: _SqlBody) -> str:
     for number, found in plan.constants:
         if number == register:
             return constant(found.value)
@@ -192,7 +197,7 @@ def _value(plan: RulePlan, register: int, body: _Body) -> str:
     return body.columns[name]
 
 
-def _compute(compute: Compute, body: _Body) -> None:
+def _compute(compute: Compute, body: _SqlBody) -> None:
     value = expression(compute.expression, body.columns)
     if compute.variable in body.columns:
         body.where.append(f"{body.columns[compute.variable]} = {value}")
@@ -202,7 +207,7 @@ def _compute(compute: Compute, body: _Body) -> None:
         body.where.append(f"{value} IS NOT NULL")
 
 
-def _compare(compare: Compare, body: _Body) -> None:
+def _compare(compare: Compare, body: _SqlBody) -> None:
     left, right = (expression(side, body.columns) for side in (compare.left, compare.right))
     operator = {"!=": "<>"}.get(compare.operator, compare.operator)
     holds = f"{left} {operator} {right}"
@@ -213,3 +218,13 @@ def _result(operation: AggregateOperation, columns: dict[str, str]) -> str:
     function = {"sum": "try_sum"}.get(operation.function, operation.function)
     distinct = "DISTINCT " if operation.distinct else ""
     return f"{function}({distinct}{expression(operation.argument, columns)})"
+
+
+def text_of_views(analysis: Analysis) -> str:
+    """The views of all rules of a program, each below its rule."""
+    rules, prefixes = analysis.graph.rules, analysis.program.prefixes
+    return "\n\n".join(
+        f"-- {print_rule(rules[view.rule], prefixes)}\n"
+        + (f"{view.text};" if view.text is not None else f"-- has no SQL: {view.missing}")
+        for view in SqlViews().views(map(normalise, analysis.limited_rules))
+    )

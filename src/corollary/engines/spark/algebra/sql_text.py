@@ -20,7 +20,7 @@ from corollary.program import (
     Term,
     Value,
     Variable,
-    find_function,
+    find_builtin,
 )
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,;:!?#%&()*+/<=>@\[\]^|~-]*\Z")
@@ -30,7 +30,7 @@ class NoSql(Exception):
     """A rule uses something that Spark SQL has no counterpart for; the message says what."""
 
 
-class Names:
+class SqlNames:
     """Different identifiers for different things; Spark takes names that differ only in case for one."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ def expression(term: Term, columns: Mapping[str, str]) -> str:
         case FunctionTerm() if term.name in _FUNCTIONS:
             arguments = ", ".join(expression(argument, columns) for argument in term.arguments)
             return f"{_FUNCTIONS[term.name]}({arguments})"
-        case FunctionTerm() if term.name != "round" and find_function(term.name) is not None:
+        case FunctionTerm() if term.name != "round" and find_builtin(term.name) is not None:
             raise NoSql("built-ins that SQL does not have")
         case FunctionTerm(name="round"):
             operand = expression(term.arguments[0], columns)

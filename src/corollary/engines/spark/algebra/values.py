@@ -1,14 +1,14 @@
-"""What only values decide: computations, comparisons and aggregates inside tasks, by the functions of the embedded engine.
+"""Computations that need values: arithmetic, comparisons and aggregates inside tasks, by the functions of the embedded engine.
 
 Each stage is a function for `mapInArrow`. It takes batches of ids, with the forms of those constants whose values are needed in
 columns beside them, and gives ids back. Constants that the task made come back in the column `minted`, in the first row of a
-batch: facts of other rows may use them too, so whoever wants them reads the stage's own output, not what later joins leave of it.
+batch: facts of other rows may use them too, so a reader takes them from the stage's own output, not what later joins leave of it.
 Every batch has a universe of its own, so that the memory of a task doesn't grow with its data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -17,19 +17,20 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import ProgramError, catalogue
-from corollary.engines.embedded.aggregation import aggregate_rows
-from corollary.engines.embedded.expressions import compute_column, first_error, holds_column
-from corollary.engines.embedded.ordering import FIRST_MOMENT, NUMBER, Ordering
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.kernels.refusals import Undecided
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.aggregation import aggregate_rows
+from corollary.engines.embedded.values.expressions import compute_column, holds_column
+from corollary.engines.embedded.values.ordering import FIRST_MOMENT, NUMBER, Ordering
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.algebra.column_steps import NO_VALUE_ID
 from corollary.engines.spark.algebra.inline_operations import run_on_inline
-from corollary.engines.spark.task_failures import failure_of, told
+from corollary.engines.spark.failures import failure_of, failure_report
 from corollary.engines.spark.terms.ids import CollisionTable, Ids
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.language import print_term
 from corollary.planning import Compare, Compute, NormalRule
-from corollary.program import AggregateOperation, Constant, Part, Term, Variable, subterms
+from corollary.program import AggregateOperation, Constant, Term, Variable
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -94,7 +95,7 @@ class ValueStage:
                 try:
                     yield self._of_inline(batch) or self._run(batch)
                 except ProgramError as error:
-                    raise ValueError(_failed(*told(error))) from error
+                    raise ValueError(_failed(*failure_report(error))) from error
 
     def _of_inline(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
         """The result where every input and every result is a number inside its id, so that no universe is needed."""
@@ -112,7 +113,7 @@ class ValueStage:
     def _run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         task = TaskUniverse(self.collisions)
         _learn(task, batch, self.taught)
-        ordering = Ordering(task.universe, texts=any(_orders(one) for one in self.operations))
+        ordering = Ordering(task.universe)
         given = set(batch.schema.names)
         ids: dict[str, Ids] = {name: batch.column(name).to_numpy() for name in self.outputs if name in given}
         needed = {name for operation in self.operations for name in operation.inputs}
@@ -124,10 +125,10 @@ class ValueStage:
         }
         count = batch.num_rows
         made: list[str] = []
+        if self.stops is not None:
+            _stop_on_errors(self.stops, self.operations, codes, count, task.universe)
         for operation in self.operations:
             keep: Array
-            if self.stops is not None:
-                _stop_on_errors(self.stops, operation, codes, count, task.universe)
             if isinstance(operation, Compare):
                 keep = _holds(operation, codes, count, task.universe, ordering)
             else:
@@ -159,19 +160,17 @@ class ValueStage:
 
 
 def _stop_on_errors(
-    rule: str, operation: Compute | Compare, codes: dict[str, Codes], count: int, universe: Universe
+    rule: str, operations: Sequence[Compute | Compare], codes: dict[str, Codes], count: int, universe: Universe
 ) -> None:
-    if isinstance(operation, Compute):
-        terms: tuple[Term, ...] = (operation.expression,)
-    else:
-        terms = () if operation.is_simple else (operation.left, operation.right)
-    for term in terms:
-        if any(isinstance(part, Part) for part in subterms(term)):
-            continue  # a constant of another form is no mistake
-        error = first_error(term, codes, count, universe)
-        if error is not None:
-            code = catalogue.FAILED_EXPRESSION.code
-            raise ValueError(_failed(code, f"in rule {rule}: {print_term(term)} has no value: {error}", None))
+    """Raises if a row without a value is an instance: all its atoms hold, and no comparison that has a value is false."""
+    state = Undecided(codes, count, universe)
+    for operation in operations:
+        state.run(operation)
+    found = state.error()
+    if found is not None:
+        term, why = found
+        code = catalogue.FAILED_EXPRESSION.code
+        raise ValueError(_failed(code, f"in rule {rule}: {print_term(term)} has no value: {why}", None))
 
 
 def _failed(code: str, message: str, hint: str | None) -> str:
@@ -190,16 +189,12 @@ def failures_explained(rules: Iterable[NormalRule]) -> Iterator[None]:
         raise failure_of(parts[1], parts[2], parts[3] or None, rules) from error
 
 
-def _orders(operation: Compute | Compare) -> bool:
-    return isinstance(operation, Compare) and operation.operator not in ("=", "!=")
-
-
 def _holds(compare: Compare, codes: dict[str, Codes], count: int, universe: Universe, ordering: Ordering) -> Array:
     """Like `holds_column`, with ranks in place of values where both sides are plain, as the embedded kernels have it."""
     if not compare.is_simple:
         return holds_column(compare, codes, count, universe)
     left, right = (_side(side, codes, count, universe) for side in (compare.left, compare.right))
-    kinds, ranks = ordering.arrays()
+    kinds, ranks = ordering.arrays(texts=compare.orders)
     holds: Array
     if compare.operator in ("=", "!="):
         by_value = (kinds[left] == kinds[right]) & ((kinds[left] == NUMBER) | (kinds[left] >= FIRST_MOMENT))

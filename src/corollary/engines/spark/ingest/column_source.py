@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
 from corollary.engines.spark.ingest.columns_task import ReadColumns
 from corollary.engines.spark.ingest.encoding import TaskEncoder
-from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.output import Output, StoredOutput
-from corollary.engines.spark.ingest.places import Place
 from corollary.engines.spark.ingest.rejected import SCHEMA, collected
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.ingest.text_task import THIS_FILE
+from corollary.engines.spark_session.failures import named_failures
+from corollary.io.delta import UNIT
+from corollary.io.framed_files import FramedFiles
+from corollary.io.rejects import LISTED, Rejects
 from corollary.language.cells import MEANING
-from corollary.sources.delta import UNIT
-from corollary.sources.rejects import LISTED, Rejects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import StructType
 
     from corollary.engines.spark.context import Context
 
@@ -35,18 +33,8 @@ _TYPES = (*_NUMBERS, *_TIMES, "BooleanType", "StringType", "CharType", "VarcharT
 _SUSPECTS = 100  # files whose columns are compared when nulls were found
 
 
-@dataclass(frozen=True)
-class Files:
-    """The files that rows come from: the columns for the address of a file and the number of a row in it."""
-
-    place: Place
-    file: str
-    row: str | None
-    schema_of: Callable[[str], StructType]
-
-
 class ColumnSource:
-    """The rows of a data frame. `meanings` say what columns of text hold, where the columns do not say so themselves.
+    """The rows of a data frame.
 
     A row with a null is rejected. Rows of files are then read a second time, for only then their numbers are asked for.
     """
@@ -59,8 +47,7 @@ class ColumnSource:
         *,
         span: Span | None = None,
         columns: Sequence[str] | None = None,
-        meanings: Mapping[str, bytes] | None = None,
-        files: Files | None = None,
+        files: FramedFiles | None = None,
     ) -> None:
         self._context = context
         self._frame = frame
@@ -81,7 +68,7 @@ class ColumnSource:
                 raise ProgramError([Diagnostic(catalogue.BAD_ROW, message, span)])
         said = {name: field.metadata.get(MEANING.decode()) for name, field in fields.items()}
         known = {name: meaning.encode() for name, meaning in said.items() if isinstance(meaning, str)}
-        found = {**known, **(meanings or {})}
+        found = {**known, **(files.meanings if files is not None else {})}
         self._meanings = tuple(found.get(column) for column in self._columns)
         self._is_unit = self._meanings == (UNIT,)
 
@@ -126,7 +113,7 @@ class ColumnSource:
         file = F.coalesce("file", F.lit(self.name)).alias("file")
         return found.select(file, "line", "reason", F.lit("").alias("text"))
 
-    def _check_missing_columns(self, files: Files) -> None:
+    def _check_missing_columns(self, files: FramedFiles) -> None:
         """A column that a file does not have is null in all its rows, which is more than a row that does not fit."""
         from pyspark.sql import functions as F  # noqa: N812
 

@@ -14,8 +14,8 @@ from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.rows import RowMaker
 from corollary.engines.spark.ingest.text_task import THIS_FILE
 from corollary.engines.spark.terms.ids import NO_COLLISIONS, CollisionTable
+from corollary.io.rejects import LISTED
 from corollary.language.cells import MEANING
-from corollary.sources.rejects import LISTED
 
 _ROWS = 1 << 17  # that are encoded together
 

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from corollary.engines.embedded.columns import encode_table
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.columns import encode_table
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.ingest.rows import RowMaker
 from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 LARGEST_UNIVERSE = 512 << 20
-"""Bytes after which the constants that were seen are told and forgotten."""
+"""Bytes after which the constants that were seen are written and forgotten."""
 
 
 class TaskEncoder:
-    """Makes facts of tables, and at the end rows of the universe of the constants in them, each of which is told once."""
+    """Makes facts of tables, and at the end rows of the universe of the constants in them, each of which is written once."""
 
     def __init__(self, maker: RowMaker, collisions: CollisionTable) -> None:
         self._maker = maker
@@ -29,7 +29,7 @@ class TaskEncoder:
         yield from self.codes(encode_table(self._universe.universe, table))
 
     def use(self, maker: RowMaker) -> None:
-        """Makes rows of another width from now on."""
+        """Make rows of another width from now on."""
         self._maker = maker
 
     @property
@@ -44,5 +44,5 @@ class TaskEncoder:
             self._universe = TaskUniverse(self.collisions)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """The constants that nobody was told of yet."""
+        """The constants that are not written yet."""
         yield from self._maker.terms(self._universe.new_terms())

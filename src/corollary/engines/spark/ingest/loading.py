@@ -1,11 +1,11 @@
-"""Facts on their way into the engine on Spark, with the shape of `sources.loading.Loader`: all or nothing, each call."""
+"""Facts on their way into the engine on Spark: all or nothing, each call."""
 
 from __future__ import annotations
 
 import os
-import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.spark.ingest.encoding import TaskEncoder
-from corollary.engines.spark.ingest.failures import named_write_failures
 from corollary.engines.spark.ingest.local_source import python_facts, written_facts
 from corollary.engines.spark.ingest.output import Output, terms_of
 from corollary.engines.spark.ingest.rejected import SCHEMA
-from corollary.engines.spark.ingest.report import LoadReport
 from corollary.engines.spark.ingest.rows import RowKind, RowMaker, error_of
-from corollary.engines.spark.ingest.sources import Source, source_at, table_source
+from corollary.engines.spark.ingest.sources import SparkSource, source_at, table_source
 from corollary.engines.spark.relations import Frame, LocalFrame, union
 from corollary.engines.spark.terms.universe import settled
-from corollary.program import Facts, InputDeclaration
-from corollary.program.arities import full_names, name_of_rows, size_of
-from corollary.sources.formats import Format
-from corollary.sources.named_files import files_of_directory, place_of_input
-from corollary.sources.options import ReadOptions
-from corollary.sources.rejects import Rejects
+from corollary.engines.spark_session.failures import explained, is_of_spark
+from corollary.io.databases import JDBC
+from corollary.io.loading import FactLoader, check_columns_fit, not_rdf
+from corollary.io.options import ReadOptions
+from corollary.io.places import input_place
+from corollary.io.rejects import Rejects
+from corollary.program import FactBlock, InputDeclaration
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,7 +37,19 @@ if TYPE_CHECKING:
 SMALL_FILE = 8 << 20
 """Bytes up to which a file of the driver's machine is read by the driver."""
 _KEPT_BY_DRIVER = 10_000  # facts that stay in the plan instead of a table in the workspace
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """How many facts a source had (with duplicates), how many of them are new, how many rows were rejected, and how long the
+    stages took: `ingest` reads, checks and makes ids, `encode` appends to the universe and stores the new facts."""
+
+    source: str
+    read: int
+    new: dict[str, int]
+    rejected: int
+    ingest_seconds: float
+    encode_seconds: float
 
 
 @dataclass
@@ -46,7 +57,7 @@ class _Load:
     """One source on its way to one predicate, or to the predicates of its triples."""
 
     predicate: str | None
-    source: Source
+    source: SparkSource
     output: Output
     seconds: float
     encoding: float = 0.0
@@ -54,11 +65,10 @@ class _Load:
     table: DataFrame | None = None
 
 
-class Ingest:
+class Ingest(FactLoader):
     """Loads explicit facts into `store`. Nothing is stored before everything that a call names was read and found right.
 
-    `arities` are the numbers of arguments known so far, `defined` the predicates that got facts or a file (even an empty one);
-    `rejects` lists what was left out, `reports` tells of each load.
+    `reports` tells of each load.
     """
 
     def __init__(
@@ -69,17 +79,13 @@ class Ingest:
         base: Path,
         strict: bool,
         mixed: bool = False,
+        roots: Sequence[str] = (),
         small_file: int = SMALL_FILE,
     ) -> None:
+        super().__init__(base=base, strict=strict, mixed=mixed, roots=roots)
         self._context = context
         self._store = store
-        self._base = base
-        self._strict = strict
-        self._mixed = mixed
         self._small_file = small_file
-        self.arities: dict[str, int] = {}
-        self.defined: set[str] = set()
-        self.rejects = Rejects()
         self.reports: list[LoadReport] = []
         self._reject_tables: list[DataFrame] = []
 
@@ -89,7 +95,7 @@ class Ingest:
         return self._store
 
     def include(self, other: Ingest) -> None:
-        """What another one has loaded is known here from now on."""
+        """Remember the predicates, reports and rejected rows that another `Ingest` has loaded."""
         self.arities.update(other.arities)
         self.defined.update(other.defined)
         self.rejects.include(other.rejects)
@@ -99,14 +105,16 @@ class Ingest:
     # -- from Python -------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int:
-        """Rows of Python values, an Arrow table, a pandas frame, or a data frame of Spark."""
+        """Insert rows of Python values, an Arrow table, a pandas frame, or a data frame of Spark."""
         if type(facts).__module__.partition(".")[0] == "pyspark":
             return self.load_table(predicate, facts)
         return self._load([(predicate, python_facts(self._context, predicate, facts, self._width(predicate)))])
 
     def encoded(self, facts: Sequence[tuple[str, Any]]) -> list[tuple[str, Frame]]:
-        """Facts as `insert` takes them, by predicate, as frames of ids that are not stored."""
-        sources: list[tuple[str | None, Source]] = [(name, self._python_source(name, rows)) for name, rows in facts]
+        """Return facts as `insert` takes them, by predicate, as frames of ids that are not stored."""
+        sources: list[tuple[str | None, SparkSource]] = [
+            (name, self._python_source(name, rows)) for name, rows in facts
+        ]
         if not sources:
             return []
         loads, widths = settled(lambda: self._read(sources)), dict(self.arities)
@@ -114,69 +122,62 @@ class Ingest:
             self._check_width(load, widths)
         return [(load.predicate or "", load.output.facts()) for load in loads]
 
-    def _python_source(self, predicate: str, facts: Any) -> Source:
+    def _python_source(self, predicate: str, facts: Any) -> SparkSource:
         if type(facts).__module__.partition(".")[0] == "pyspark":
             return table_source(self._context, facts, None)
         return python_facts(self._context, predicate, facts, self._width(predicate))
 
-    def insert_written(self, facts: Facts) -> int:
-        """Facts of a program's text."""
+    def insert_written(self, facts: FactBlock) -> int:
+        """Insert facts of a program's text."""
         return self.insert_program([facts], [])
 
-    def insert_program(self, facts: Iterable[Facts], inputs: Iterable[InputDeclaration]) -> int:
-        """The facts that a program states and the files that it names, together, which takes less time than one by one."""
+    def insert_program(self, facts: Iterable[FactBlock], inputs: Iterable[InputDeclaration]) -> int:
+        """Insert the facts that a program states and the files that it names, together, which takes less time than one by one."""
         written = [(one.predicate, written_facts(self._context, one)) for one in facts]
         return self._load([*written, *map(self._declared, inputs)])
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
-        """The rows of a table that Spark knows by name, or of a data frame; `columns` chooses some of them."""
+        """Insert the rows of a table that Spark knows by name, or of a data frame; `columns` chooses some of them."""
         return self._load([(predicate, table_source(self._context, table, columns))])
 
     # -- from files --------------------------------------------------------------------------------------------------
 
     def load_file(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> int:
-        """A file, a directory, a pattern of files, a Delta table, or a database (`jdbc:…`)."""
+        """Load a file, a directory, a pattern of files, a Delta table, or a database (`jdbc:…`)."""
         return self._load([(predicate, self._source(predicate, path, options))])
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
-        """The facts of all data files of a directory, whose names are those of the predicates."""
-        files = files_of_directory(directory, full_name, self.arities, header=header, mixed=self._mixed)
+        """Load the facts of all data files of a directory, whose names are those of the predicates."""
+        files = self._files_of(directory, full_name, header=header)
         return self._load([(predicate, self._source(predicate, path, options)) for predicate, path, options in files])
 
     def load_declared(self, declaration: InputDeclaration) -> None:
-        """The file of an `@input`, which is looked up beside the file that says so."""
+        """Load the file of an `@input`, which is looked up beside the file that says so."""
         self._load([self._declared(declaration)])
 
-    def load_triples(self, path: str | os.PathLike[str]) -> int:
-        """The triples of RDF files as facts of their predicates."""
-        options = ReadOptions()
-        from corollary.engines.spark.ingest.places import place_of
-
-        form = place_of(path, options).form
-        if not (isinstance(form, Format) and form.is_rdf):
-            message, hint = f"{path} is no RDF file", "nt, nq and ttl files are"
-            raise ProgramError([Diagnostic(catalogue.UNKNOWN_FORMAT, message, None, hint)])
+    def load_triples(self, path: str | os.PathLike[str], options: ReadOptions) -> int:
+        """Load the triples of RDF files as facts of their predicates."""
+        if str(path).startswith(JDBC) or not input_place(path, options).form.is_rdf:
+            raise not_rdf(path)
         return self._load([(None, source_at(self._context, path, options, 3, self._small_file))])
 
     def reject_table(self) -> DataFrame:
-        """File, line, reason and text of the rows that were left out, up to 10,000 of each part of a file that a task read."""
+        """Return file, line, reason and text of the rows that were left out, up to 10,000 of each part of a file."""
         if not self._reject_tables:
             return self._context.spark.createDataFrame([], SCHEMA)
         return reduce(lambda left, right: left.union(right), self._reject_tables)
 
-    def _declared(self, declaration: InputDeclaration) -> tuple[str, Source]:
-        base, options = place_of_input(declaration, self._base)
-        location = declaration.location
-        path = location if _ADDRESS.match(location) else base / location
-        return declaration.predicate, self._source(declaration.predicate, path, options)
+    def _declared(self, declaration: InputDeclaration) -> tuple[str, SparkSource]:
+        place, options = self._place_of(declaration)
+        return declaration.predicate, self._source(declaration.predicate, place, options)
 
-    def _source(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> Source:
+    def _source(self, predicate: str, path: str | os.PathLike[str], options: ReadOptions) -> SparkSource:
         return source_at(self._context, path, options, self._width(predicate), self._small_file)
 
     # -- stages ------------------------------------------------------------------------------------------------------
 
-    def _load(self, sources: Sequence[tuple[str | None, Source]]) -> int:
-        """Reads all sources, writes their facts down, and only then adds them to the store; gives the number of new ones."""
+    def _load(self, sources: Sequence[tuple[str | None, SparkSource]]) -> int:
+        """Read all sources, write their facts down, and only then add them to the store; return the number of new ones."""
         if not sources:
             return 0
         loads = settled(lambda: self._read(sources))
@@ -193,7 +194,7 @@ class Ingest:
                 load.output.discard()
             raise
         for predicate, frame in added:
-            self.defined.update([predicate] if frame.rows or not self._mixed else full_names(predicate, self.arities))
+            self.defined.update([predicate] if frame.rows else self._full_names(predicate))
             if frame.rows:
                 self.arities.setdefault(predicate, frame.arity)
                 self._store.add_explicit(predicate, frame)
@@ -201,7 +202,7 @@ class Ingest:
             self._finish(load, report)
         return sum(frame.rows or 0 for _, frame in added)
 
-    def _read(self, sources: Sequence[tuple[str | None, Source]]) -> list[_Load]:
+    def _read(self, sources: Sequence[tuple[str | None, SparkSource]]) -> list[_Load]:
         """The stage ingest of all sources, and their constants in the universe; raises `Collisions` to be run again."""
         loads: list[_Load] = []
         encoder = TaskEncoder(RowMaker(0), self._context.universe.collisions)
@@ -213,11 +214,11 @@ class Ingest:
                 loads.append(_Load(predicate, source, output, time.monotonic() - started))
                 self._check_output(loads[-1])
                 if predicate is not None and output.counts[RowKind.FACT]:
-                    loads[-1].predicate = self._named(predicate, output.width)
+                    loads[-1].predicate = self.named(predicate, output.width)
             started = time.monotonic()
             terms = terms_of(self._context, (load.output for load in loads))
             if terms is not None:
-                with named_write_failures("encode", ", ".join(load.source.name for load in loads[:3])):
+                with _named_write_failures("encode", ", ".join(load.source.name for load in loads[:3])):
                     rows = sum(load.output.counts[RowKind.TERM] for load in loads)
                     self._context.universe.append(terms, rows)
             for load in loads:
@@ -241,13 +242,13 @@ class Ingest:
         predicate, width = load.predicate, load.output.width
         if predicate is None or not load.output.counts[RowKind.FACT]:
             return
-        check_width(predicate, width, widths.setdefault(predicate, width), load.source)
+        check_columns_fit(predicate, width, widths.setdefault(predicate, width), load.source.name, load.source.span)
 
     def _written(self, load: _Load, added: list[tuple[str, Frame]]) -> LoadReport:
-        """Puts the new facts of a load behind those that are to be `added` with it."""
+        """Append the new facts of a load to those that are to be `added` with it."""
         started = time.monotonic()
         new: dict[str, int] = {}
-        with named_write_failures("encode", load.source.name):
+        with _named_write_failures("encode", load.source.name):
             for predicate, frame in self._frames(load).items():
                 if frame.rows != 0:
                     pending = [other for name, other in added if name == predicate and other.rows]
@@ -273,21 +274,14 @@ class Ingest:
         from corollary.engines.spark.ingest.vertical import frames_of_triples
 
         found = frames_of_triples(self._context, load.output, self.arities, load.source.name)
-        frames = {self._named(predicate, frame.arity): frame for predicate, frame in found.items()}
+        frames = {self.named(predicate, frame.arity): frame for predicate, frame in found.items()}
         for predicate, frame in frames.items():
-            check_width(predicate, frame.arity, self.arities.get(predicate, frame.arity), load.source)
+            known = self.arities.get(predicate, frame.arity)
+            check_columns_fit(predicate, frame.arity, known, load.source.name, load.source.span)
         return frames
 
-    def _named(self, predicate: str, width: int) -> str:
-        """The predicate of facts with so many arguments: where names have several numbers of them, these choose one."""
-        return name_of_rows(predicate, width, self.arities) if self._mixed else predicate
-
-    def _width(self, predicate: str) -> int | None:
-        known = self.arities.get(predicate)
-        return size_of(predicate) if known is None and self._mixed else known
-
     def _new(self, predicate: str, frame: Frame, pending: list[Frame], *, is_stored: bool) -> Frame:
-        """The facts that are neither explicit nor pending. `is_stored`: the frame reads from the workspace as it is."""
+        """Return the facts that are neither explicit nor pending. `is_stored`: the frame reads from the workspace as it is."""
         explicit = self._store.explicit.get(predicate)
         known = [*([explicit] if explicit is not None and explicit.rows != 0 else []), *pending]
         if known:
@@ -302,9 +296,14 @@ class Ingest:
         return frame.counted()
 
 
-def check_width(predicate: str, width: int, known: int, source: Source) -> None:
-    if width != known:
-        arguments = f"{known} argument{'' if known == 1 else 's'}"
-        columns = "1 column" if width == 1 else f"{width} columns"
-        message = f"{source.name}: '{predicate}' has {arguments}, and there are {columns}"
-        raise ProgramError([Diagnostic(catalogue.BAD_ROW, message, source.span)])
+@contextmanager
+def _named_write_failures(stage: str, source: str) -> Iterator[None]:
+    """Raise failures to write into the workspace what was read as errors that name the stage and the source."""
+    try:
+        yield
+    except Exception as error:
+        if not (is_of_spark(error) or isinstance(error, OSError)):  # what the driver writes itself
+            raise
+        reason = error.strerror or str(error) if isinstance(error, OSError) else explained(error)[1]
+        message = f"{stage}: cannot store the facts of {source}: {reason}"
+        raise ProgramError([Diagnostic(catalogue.UNUSABLE_WORKSPACE, message)]) from error

@@ -1,4 +1,4 @@
-"""What the driver reads itself, as the embedded engine does: facts of programs and of Python, and small files."""
+"""Sources that the driver reads itself, as the embedded engine does: facts of programs and of Python, and small files."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
-from corollary.engines.embedded.encoder import Encoder
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.encoder import Encoder
 from corollary.engines.spark.ingest.encoding import TaskEncoder
 from corollary.engines.spark.ingest.output import LocalOutput, Output
 from corollary.engines.spark.ingest.rejected import table_of
 from corollary.engines.spark.ingest.rows import RowMaker
-from corollary.program import Facts
-from corollary.sources.options import ReadOptions
-from corollary.sources.read import read_pieces
-from corollary.sources.rejects import Rejects
+from corollary.io.options import ReadOptions
+from corollary.io.read import read_pieces
+from corollary.io.rejects import Rejects
+from corollary.program import FactBlock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -74,7 +74,7 @@ def python_facts(context: Context, predicate: str, facts: Any, arity: int | None
     return LocalSource(context, f"facts of '{predicate}'", lambda encoder: encoder.facts(facts, arity))
 
 
-def written_facts(context: Context, facts: Facts) -> LocalSource:
+def written_facts(context: Context, facts: FactBlock) -> LocalSource:
     """Facts of a program's text."""
     return LocalSource(context, f"facts of '{facts.predicate}'", lambda encoder: encoder.rows(facts.rows, facts.arity))
 

@@ -1,4 +1,4 @@
-"""What a load read: rows of every kind that tasks gave, stored in the workspace; or of a small file, still on the driver."""
+"""The output of a load: rows of every kind from the tasks, stored in the workspace; or of a small file, still on the driver."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.ingest.rows import RowKind, kind_of, row_fields, spark_schema
-from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.relations import Frame, LocalFrame, column_names, empty_frame
 from corollary.engines.spark.terms.first_rows import first_rows
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
+from corollary.engines.spark.watched import seen_by
+from corollary.engines.spark_session.arrow_frames import rows_of_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +29,7 @@ _WRITING = {
 }
 
 
-class Task(Protocol):
+class OutputTask(Protocol):
     """A function for `mapInArrow` that gives rows of the schema for `width` columns of facts."""
 
     @property
@@ -58,7 +58,7 @@ class Output(Protocol):
 class StoredOutput:
     """Read by tasks of Spark and written to the workspace; `frame` has the rows of all kinds."""
 
-    def __init__(self, context: Context, source: DataFrame, task: Task) -> None:
+    def __init__(self, context: Context, source: DataFrame, task: OutputTask) -> None:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from corollary.sources.rejects import LISTED, Rejects
+from corollary.io.rejects import LISTED, Rejects
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

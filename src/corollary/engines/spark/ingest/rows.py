@@ -1,4 +1,4 @@
-"""What the tasks of a load give back: facts, constants, rejected rows and what is known of blocks, as rows of one schema.
+"""The rows that the tasks of a load return: facts, constants, rejected rows and statistics of blocks, in one schema.
 
 A task has one output, so these rows share their columns; `kind` tells them apart. In Parquet a column without values takes
 no space, and the statistics of its row groups let a reader of one kind pass over the others.
@@ -47,7 +47,7 @@ def row_fields(arity: int) -> pa.Schema:
 
 
 def spark_schema(arity: int) -> str:
-    """The same, as Spark's functions take it."""
+    """Return the schema in the notation of Spark's functions."""
     names = {"kind": "byte", **{f"c{place}": "long" for place in range(numbers_of(arity))}}
     names |= {f"s{place}": "string" for place in range(_TEXTS)}
     return ", ".join(f"{name} {kind}" for name, kind in names.items())

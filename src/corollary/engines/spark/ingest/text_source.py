@@ -3,52 +3,39 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pyarrow as pa
 
-from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.spark.ingest.encoding import TaskEncoder
-from corollary.engines.spark.ingest.failures import named_failures
 from corollary.engines.spark.ingest.output import Output, StoredOutput
-from corollary.engines.spark.ingest.places import Place
 from corollary.engines.spark.ingest.rejected import collected
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.ingest.text_task import THIS_FILE, ReadText
-from corollary.sources.formats import Format
-from corollary.sources.options import ReadOptions
-from corollary.sources.read import DataFile, read_data
-from corollary.sources.rejects import Rejects
+from corollary.engines.spark_session.failures import named_failures
+from corollary.io.formats import Division
+from corollary.io.options import ReadOptions
+from corollary.io.places import InputPlace, without_pattern
+from corollary.io.read import BEGINNING_BYTES, BEGINNING_LINES, DataFile, RowLayout, without_byte_order_mark
+from corollary.io.rejects import Rejects
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from corollary.engines.spark.context import Context
 
-_HEAD_BYTES = (1 << 20, 1 << 26)
-_HEAD_LINES = (1_000, 100_000)
-"""How much of a file is looked at for the shape of its rows; more where nothing was found."""
-_GLOB = re.compile(r"[*?\[\]{}\\]")
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What must be known before any row is read: the number of columns, and their names where rows do not have them."""
-
-    width: int
-    names: tuple[str, ...] | None = None
-
 
 class TextSource:
     """The rows of text files. `arity` is how many columns they should have, where that is known."""
 
-    def __init__(self, context: Context, place: Place, options: ReadOptions, arity: int | None) -> None:
+    def __init__(self, context: Context, place: InputPlace, options: ReadOptions, arity: int | None) -> None:
         self._context = context
         self._place = place
-        self._form = Format(place.form)
+        self._form = place.form
         self._options = options
         self._arity = arity
         self.name = place.given
@@ -56,15 +43,15 @@ class TextSource:
 
     @property
     def width(self) -> int:
-        return self._shape.width
+        return self._layout.width
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def run(self, encoder: TaskEncoder) -> StoredOutput:
-        shape = self._shape
-        task = ReadText(self._form, replace(self._options, span=None), shape.width, shape.names, encoder.collisions)
+        layout = self._layout
+        task = ReadText(self._form, replace(self._options, span=None), layout.width, layout.names, encoder.collisions)
         with named_failures("ingest", self.name, self.span):
-            if self._form is Format.TURTLE:
+            if self._form.division is Division.FILES:
                 return StoredOutput(self._context, self._whole_files(), task)
             output = StoredOutput(self._context, self._lines().coalesce(self._tasks()), task)
             if output.open_blocks and self._splits_rows(output):
@@ -93,7 +80,7 @@ class TextSource:
         return self._context.partitions * (1 if is_local else 4)
 
     def _unsplit_lines(self) -> DataFrame:
-        """The same with all lines of a file in one task and in one block."""
+        """Return the lines with all those of a file in one task and in one block."""
         from pyspark.sql import functions as F  # noqa: N812
 
         numbered = self._lines().withColumn("line", F.monotonically_increasing_id())
@@ -153,7 +140,7 @@ class TextSource:
         )
 
     def _file_names(self) -> dict[int, str]:
-        """What people call each file, by the number that tasks know it by."""
+        """The user's names of the files, by the number that tasks know them by."""
         from pyspark.sql import functions as F  # noqa: N812
 
         addresses = [
@@ -162,59 +149,40 @@ class TextSource:
         listed = self._context.spark.createDataFrame(addresses, "address string, name string")
         return {row[0]: row[1] for row in listed.select(F.xxhash64("address"), "name").collect()}
 
-    # -- shape -------------------------------------------------------------------------------------------------------
+    # -- columns -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _shape(self) -> Shape:
-        form, options = self._form, self._options
-        if form.is_rdf:
-            return Shape(4 if form is Format.NQUADS and self._arity == 4 else 3)
-        if form is Format.JSON:
-            return self._shape_of_json()
-        if self._arity is not None and not options.header and not options.columns:
-            return Shape(self._arity)
-        head = self._head(0)
-        known = read_data(self._data_file(head), form).table  # complains about options that do not fit
-        if not options.header:
-            return Shape(known.num_columns)
-        from corollary.sources.delimited import delimiter_of, first_record
+    def _layout(self) -> RowLayout:
+        file = DataFile(Path(self.name), self._options, self._arity)
+        beginning = self._bytes if self._form.division is Division.FILES else self._lines_at_start
+        return self._form.layout(file, beginning)
 
-        cells, _ = first_record(head, delimiter_of(options, form), quoted=form is Format.CSV)
-        return Shape(known.num_columns, tuple(cells))
+    def _bytes(self, attempt: int) -> pa.Buffer:
+        """Return the beginning of the first file, which need not be text."""
+        from pyspark.sql import functions as F  # noqa: N812
 
-    def _shape_of_json(self) -> Shape:
-        from corollary.sources.json_lines import first_row
-
-        for attempt in range(len(_HEAD_LINES)):
-            head = self._head(attempt)
-            first = first_row(head)
-            table = read_data(self._data_file(head), Format.JSON).table
-            if table.num_rows:
-                return Shape(table.num_columns, tuple(first) if isinstance(first, dict) else ())
-        if self._arity is not None or not len(head):
-            return Shape(self._arity or 0, tuple(first) if isinstance(first, dict) else ())
-        message = f"{self.name}: none of the first {_HEAD_LINES[-1]:,} lines is a row"
-        raise ProgramError([Diagnostic(catalogue.BROKEN_DATA, message, self.span)])
-
-    def _data_file(self, data: pa.Buffer) -> DataFile:
-        return DataFile(Path(self.name), self._options, self._arity, data)
-
-    def _head(self, attempt: int) -> pa.Buffer:
-        """The first lines of the file, or of the first file that has any; more of them with each attempt."""
-        if self._place.is_one_file and self._place.local is not None:
-            return self._local_head(self._place.local, _HEAD_BYTES[attempt])
+        reader = self._context.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         with named_failures("ingest", self.name, self.span):
-            return self._remote_head(_HEAD_LINES[attempt])
+            beginning = F.substring("content", 1, BEGINNING_BYTES[attempt])
+            found = reader.load(self._place.address).select(beginning).take(1)
+        return pa.py_buffer(bytes(found[0][0]) if found else b"")
+
+    def _lines_at_start(self, attempt: int) -> pa.Buffer:
+        """Return the first lines of the file, or of the first file that has any; more of them with each attempt."""
+        if self._place.is_one_file and self._place.local is not None:
+            return without_byte_order_mark(self._local_head(self._place.local, BEGINNING_BYTES[attempt]))
+        with named_failures("ingest", self.name, self.span):
+            return without_byte_order_mark(self._remote_head(BEGINNING_LINES[attempt]))
 
     def _local_head(self, path: Path, size: int) -> pa.Buffer:
         try:
             with path.open("rb") as file:
                 data = file.read(size)
                 if len(data) == size:
-                    data += file.readline(_HEAD_BYTES[-1])
+                    data += file.readline(BEGINNING_BYTES[-1])
         except OSError as error:
             raise DataFile(Path(self.name), self._options).unreadable(error) from None
-        return pa.py_buffer(data.removeprefix(b"\xef\xbb\xbf"))
+        return pa.py_buffer(data)
 
     def _remote_head(self, lines: int) -> pa.Buffer:
         from pyspark.sql import functions as F  # noqa: N812
@@ -222,9 +190,7 @@ class TextSource:
         filled = self._text().where(F.length(F.trim("value")) > 0).select("_metadata.file_path").take(1)
         if not filled:
             return pa.py_buffer(b"")
-        from urllib.parse import unquote
-
-        file = _GLOB.sub(r"\\\g<0>", unquote(filled[0][0]))
+        file = without_pattern(unquote(filled[0][0]))
         text = self._context.spark.read.option("lineSep", "\n").text(file)
         value = F.col("value").cast("binary")
         rows = text.where("_metadata.file_block_start = 0").select(value).take(lines)

@@ -1,7 +1,8 @@
 """The task that reads text: pieces of csv, tsv, JSON lines, N-Triples, N-Quads or Turtle as rows of ids.
 
-The readers are those of `sources`. What they say about a piece (which line was rejected, and why) is told with the file and the
-block of the piece; the driver knows what a file is called, and on which line of it a block starts.
+Lines arrive as Arrow batches, and become pieces of plain text, for readers take a lot of text at once. The readers are those of
+`io`. What they say about a piece (which line was rejected, and why) is reported with the file and the block of the piece; the
+driver knows what a file is called, and on which line of it a block starts.
 """
 
 from __future__ import annotations
@@ -9,23 +10,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.spark.ingest.encoding import TaskEncoder
-from corollary.engines.spark.ingest.pieces import Piece, pieces
 from corollary.engines.spark.ingest.rows import RowMaker
 from corollary.engines.spark.terms.ids import NO_COLLISIONS, CollisionTable
-from corollary.sources.formats import Format
-from corollary.sources.options import ReadOptions
-from corollary.sources.read import DataFile, read_data
-from corollary.sources.rejects import Rejects
+from corollary.io.formats import Format
+from corollary.io.options import ReadOptions
+from corollary.io.read import DataFile, without_byte_order_mark
+from corollary.io.rejects import Rejects
 
 THIS_FILE = "\x00"
 """Stands for the name of a file in messages of tasks."""
-_BOM = b"\xef\xbb\xbf"
+PIECE = 1 << 23
+"""Bytes of text that are read together."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some lines of a block of a file, in order; a block is what one task reads of a file."""
+
+    file: int
+    block: int
+    data: pa.Buffer
+    is_first: bool
+    """No piece of the block came before this one."""
+    is_last: bool
 
 
 @dataclass(frozen=True)
@@ -91,10 +105,10 @@ class _Block:
             return None, True  # looking through a long cell again for each piece would take the square of its length
         data = self._unread[0] if len(self._unread) == 1 and not left else _joined(self._rest, *self._unread)
         self._unread, self._rest = [], None
-        if self._how.form is not Format.CSV or not _has(data, b'"'):
+        if not self._how.form.has_quotes or not _has(data, b'"'):
             return data, False
-        from corollary.sources.delimited import delimiter_of
-        from corollary.sources.records import record_lines
+        from corollary.io.delimited import delimiter_of
+        from corollary.io.records import record_lines
 
         view = np.frombuffer(data, np.uint8)
         _, starts, unfinished = record_lines(view, ord(delimiter_of(self._how.options, self._how.form)), ord('"'))
@@ -105,15 +119,14 @@ class _Block:
         return (data.slice(0, cut) if cut else None), True
 
     def _behind_header(self, data: pa.Buffer) -> pa.Buffer:
-        """What follows the row that names the columns, which must be the same in all files of a load."""
+        """Return the data after the row that names the columns, which must be the same in all files of a load."""
         how = self._how
-        if memoryview(data)[: len(_BOM)] == _BOM:
-            data = data.slice(len(_BOM))
-        if how.form not in (Format.CSV, Format.TSV) or not how.options.header:
+        data = without_byte_order_mark(data)
+        if not how.form.is_delimited or not how.options.header:
             return data
-        from corollary.sources.delimited import delimiter_of, first_record
+        from corollary.io.delimited import delimiter_of, first_record
 
-        cells, end = first_record(data, delimiter_of(how.options, how.form), quoted=how.form is Format.CSV)
+        cells, end = first_record(data, delimiter_of(how.options, how.form), quoted=how.form.has_quotes)
         if cells and tuple(cells) != how.names:
             message = f"{THIS_FILE}: its columns are {', '.join(cells)}, and those of other files {', '.join(how.names or ())}"
             raise ProgramError([Diagnostic(catalogue.BROKEN_DATA, message)])
@@ -123,15 +136,15 @@ class _Block:
     def _line_count(self, data: pa.Buffer) -> int:
         """As the readers count: a carriage return ends a line of a table only."""
         view = np.frombuffer(data, np.uint8)
-        if self._how.form not in (Format.CSV, Format.TSV):
+        if not self._how.form.is_delimited:
             return int(np.count_nonzero(view == ord("\n")))
-        from corollary.sources.records import line_count
+        from corollary.io.records import line_count
 
         return int(line_count(view))
 
     def _read(self, data: pa.Buffer) -> Iterator[pa.RecordBatch]:
         how = self._how
-        loaded = read_data(DataFile(Path(THIS_FILE), how.options, how.width, data, how.names), how.form)
+        loaded = how.form.read(DataFile(Path(THIS_FILE), how.options, how.width, data, how.names))
         yield from self._rejected(loaded.rejects)
         if loaded.table.num_rows:
             try:
@@ -143,8 +156,7 @@ class _Block:
         if not len(rejects):
             return
         listed = list(rejects)
-        is_numbered = self._how.form is not Format.TURTLE
-        lines = [self._lines + one.line if is_numbered else 0 for one in listed]
+        lines = [self._lines + one.line for one in listed]
         yield self._maker.rejects(
             self._file, self._start, lines, [one.reason for one in listed], [one.text for one in listed]
         )
@@ -158,3 +170,59 @@ def _joined(*parts: pa.Buffer | None) -> pa.Buffer:
 
 def _has(data: pa.Buffer, sign: bytes) -> bool:
     return bool((np.frombuffer(data, np.uint8) == sign[0]).any())
+
+
+# -- lines as pieces of text ----------------------------------------------------------------------------------------------
+
+
+def pieces(batches: Iterable[pa.RecordBatch], size: int = PIECE) -> Iterator[Piece]:
+    """Return pieces of about `size` bytes from batches of the columns text (with its line break), file and block."""
+    blocks = _Pieces(size)
+    for batch in batches:
+        if batch.num_rows:
+            yield from blocks.take(batch)
+    yield from blocks.finish()
+
+
+class _Pieces:
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._key: tuple[int, int] | None = None
+        self._is_first = True
+        self._parts: list[pa.Buffer] = []
+        self._held = 0
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[Piece]:
+        texts, files, blocks = batch.columns[0], batch.columns[1].to_numpy(), batch.columns[2].to_numpy()
+        starts = np.flatnonzero((np.diff(files, prepend=~files[:1]) != 0) | (np.diff(blocks, prepend=~blocks[:1]) != 0))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(files)], strict=True):
+            key = (int(files[start]), int(blocks[start]))
+            if key != self._key:
+                yield from self.finish()
+                self._key, self._is_first = key, True
+            elif self._held >= self._size:
+                yield self._piece(is_last=False)
+            part = _bytes(texts, start, stop)
+            self._parts.append(part)
+            self._held += len(part)
+
+    def finish(self) -> Iterator[Piece]:
+        if self._key is not None:
+            yield self._piece(is_last=True)
+            self._key = None
+
+    def _piece(self, *, is_last: bool) -> Piece:
+        assert self._key is not None
+        data = self._parts[0] if len(self._parts) == 1 else pa.py_buffer(b"".join(self._parts))
+        piece = Piece(*self._key, data, self._is_first, is_last)
+        self._parts, self._held, self._is_first = [], 0, False
+        return piece
+
+
+def _bytes(texts: pa.Array, start: int, stop: int) -> pa.Buffer:
+    """The bytes of rows that follow each other."""
+    is_large = pa.types.is_large_binary(texts.type)
+    _, offsets, data = texts.buffers()
+    bounds: Any = np.frombuffer(offsets, np.int64 if is_large else np.int32)
+    first, last = int(bounds[texts.offset + start]), int(bounds[texts.offset + stop])
+    return data.slice(first, last - first) if data is not None else pa.py_buffer(b"")

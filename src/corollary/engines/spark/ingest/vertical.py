@@ -11,8 +11,8 @@ from corollary.engines.spark.ingest.output import LocalOutput, Output, StoredOut
 from corollary.engines.spark.ingest.rows import RowKind
 from corollary.engines.spark.relations import Frame, id_schema
 from corollary.engines.spark.terms.ids import id_of
+from corollary.io.vertical import TYPE, has_type_pairs
 from corollary.program import Iri
-from corollary.sources.vertical import TYPE, has_type_pairs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

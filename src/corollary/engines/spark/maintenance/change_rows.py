@@ -1,6 +1,6 @@
 """Rows that change: a few of them in the driver, from where Spark takes them to the large relations; many in a table.
 
-What a change brings is small as a rule, and what it meets is large. Rows in the driver cost Spark no stage to broadcast, and
+What a change brings is usually small, and what it meets is large. Rows in the driver cost Spark no stage to broadcast, and
 no file. Their number is bounded: what is more goes to the workspace.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.spark.algebra.profiles import Profile, classes_of_ids, profile_of
-from corollary.engines.spark.arrow_frames import rows_of_table
 from corollary.engines.spark.maintenance.distinct_rows import Ids, distinct_rows
 from corollary.engines.spark.relations import COUNT, Frame, LocalFrame, column_names, empty_frame
+from corollary.engines.spark_session.arrow_frames import rows_of_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -107,7 +107,7 @@ class ChangeRows:
         return ChangeRows(self.context, self.arity, df.count(), None, df)
 
     def times(self, factor: int) -> ChangeRows:
-        """The same rows with other numbers."""
+        """Return the rows with their numbers multiplied by a factor."""
         if self.ids is not None:
             ids = self.ids.copy()
             ids[:, -1] *= factor
@@ -115,8 +115,15 @@ class ChangeRows:
         df = self.df.selectExpr(*self.columns, f"{COUNT} * {factor}L AS {COUNT}")
         return ChangeRows(self.context, self.arity, self.rows, None, df)
 
+    def in_driver(self) -> Ids:
+        """Return the columns `c0 …` and `n` as one array, however many rows there are."""
+        if self.ids is not None:
+            return self.ids
+        table = self.df.select(*self.columns, COUNT).toArrow()
+        return np.column_stack([column.to_numpy() for column in table.columns])
+
     def once(self) -> ChangeRows:
-        """The same rows, each with the number 1."""
+        """Return the rows, each with the number 1."""
         if self.ids is not None:
             ids = self.ids.copy()
             ids[:, -1] = 1

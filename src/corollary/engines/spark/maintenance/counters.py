@@ -1,7 +1,7 @@
 """How often a recursive hyper-node derives each fact: its local recursive counters (paper 002), beside what it supports.
 
 They are filled when a deletion first reaches the hyper-node, by one job over its facts before, and kept from then on. Whatever
-changes its facts without counting (deriving anew, other rules) forgets them: the next deletion fills them again.
+changes its facts without counting (recomputing, other rules) drops them: the next deletion fills them again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Counters:
         return owner in self._filled or (owner in self.known and owner not in self._forgotten)
 
     def fill(self, owner: str, relations: Relations) -> None:
-        """The counters of an owner before the transaction, where nobody knew them."""
+        """The counters of an owner before the transaction, where they were not known."""
         self._filled[owner] = relations
         self._changes.pop(owner, None)
 
@@ -44,7 +44,7 @@ class Counters:
         self._changes.pop(owner, None)
 
     def now(self, owner: str, predicate: str, more: Iterable[ChangeRows] = ()) -> SignedRelation:
-        """The counters of a predicate as far as the transaction has come, with changes that are not told yet."""
+        """The counters of a predicate as far as the transaction has come, with pending changes."""
         relation = self._before(owner)[predicate]
         changes = (*self._changes.get(owner, {}).get(predicate, ()), *more)
         return replace(relation, segments=(*relation.segments, *changes))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from corollary.engines.spark.algebra.bags import BagTranslator
+from corollary.engines.spark.algebra.frames_of_algebra import BagTranslator
 from corollary.engines.spark.maintenance.change_rows import frame_of, hinted, settle
 from corollary.planning.algebra import Algebra, AntiJoin, Join, Scan, inputs_of, walk
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corollary.analysis import HyperNode
-from corollary.engines.spark.algebra.node_evaluation import Evaluation, GuessedSizes
+from corollary.engines.base import Signed
+from corollary.engines.spark.algebra.node_evaluation import GuessedSizes, NodeEvaluation
 from corollary.engines.spark.algebra.profiles import Profile
 from corollary.engines.spark.algebra.values import failures_explained
 from corollary.engines.spark.maintenance.bound_rules import BoundRule, asks_only
@@ -30,8 +30,8 @@ from corollary.engines.spark.maintenance.joined_rules import JoinedRule, only_jo
 from corollary.engines.spark.maintenance.local_rules import heads_of, reads_one_relation
 from corollary.engines.spark.maintenance.lookup import Lookup
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
-from corollary.engines.spark.maintenance.transaction import Transaction
-from corollary.engines.spark.maintenance.versions import Versions
+from corollary.engines.spark.maintenance.transaction import SparkTransaction
+from corollary.engines.spark.maintenance.versions import SparkVersions
 from corollary.engines.spark.relations import COUNT, FrameStore, column_names
 from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.engines.spark.terms.ids import id_of
@@ -47,20 +47,16 @@ if TYPE_CHECKING:
 _AT_ONCE = 12  # rules in one job: larger plans take Spark longer to make than to run
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A rule to run; what it derives is added, times `sign`, to what others with the same `key` do."""
-
-    key: tuple[str, str]  # an owner and a predicate
-    rule: NormalRule
-    sign: int = 1
-
-
-class DeltaRules(Evaluation):
+class DeltaRules(NodeEvaluation):
     """`exists` are the rules of auxiliary predicates: which values some fact of a negated atom has."""
 
     def __init__(
-        self, transaction: Transaction, versions: Versions, exists: Mapping[str, NormalRule], *, discards_errors: bool
+        self,
+        transaction: SparkTransaction,
+        versions: SparkVersions,
+        exists: Mapping[str, NormalRule],
+        *,
+        discards_errors: bool,
     ) -> None:
         job = NodeJob(HyperNode(()), (), (), recursive=False, discards_errors=discards_errors, counts=True)
         super().__init__(job, FrameStore(transaction.context.spark), transaction.context, {})
@@ -71,7 +67,7 @@ class DeltaRules(Evaluation):
         self._careful = False
         self._sized: dict[str, int] = {}
 
-    def derive(self, wanted: Sequence[Wanted]) -> dict[tuple[str, str], ChangeRows]:
+    def derive(self, wanted: Sequence[Signed]) -> dict[tuple[str, str], ChangeRows]:
         """How often each head is derived, by key; keys without a row are missing."""
         with failures_explained([one.rule for one in wanted]):
             try:
@@ -88,11 +84,11 @@ class DeltaRules(Evaluation):
 
     # -- rules -------------------------------------------------------------------------------------------------------
 
-    def _derive(self, wanted: Sequence[Wanted]) -> dict[tuple[str, str], ChangeRows]:
+    def _derive(self, wanted: Sequence[Signed]) -> dict[tuple[str, str], ChangeRows]:
         translator = self._delta_translator()
         found: dict[tuple[str, str], list[ChangeRows]] = {}
-        frames: list[tuple[Wanted, DataFrame]] = []
-        bound: list[tuple[Wanted, BoundRule]] = []
+        frames: list[tuple[Signed, DataFrame]] = []
+        bound: list[tuple[Signed, BoundRule]] = []
         for one in wanted:
             if not self.has_facts(one.rule):
                 continue
@@ -136,7 +132,7 @@ class DeltaRules(Evaluation):
             return None
         return JoinedRule(rule, self._number_of, self._context.held).heads(changed, self._relation_of)
 
-    def _answered(self, bound: Sequence[tuple[Wanted, BoundRule]]) -> Iterator[tuple[Wanted, Ids]]:
+    def _answered(self, bound: Sequence[tuple[Signed, BoundRule]]) -> Iterator[tuple[Signed, Ids]]:
         """The heads of rules that only ask for certain facts, of all of them in one job."""
         lookup = Lookup(self._context)
         for _, rule in bound:
@@ -176,11 +172,11 @@ class DeltaRules(Evaluation):
     def _number_of(self, constant: Constant) -> int:
         return id_of(constant.value, self.collisions)
 
-    def _counted(self, heads: Ids, one: Wanted) -> ChangeRows:
+    def _counted(self, heads: Ids, one: Signed) -> ChangeRows:
         ids = summed_ids(np.column_stack((heads, np.full(len(heads), one.sign, np.int64))))
         return ChangeRows.of_ids(self._context, one.rule.head.arity, ids)
 
-    def _run_together(self, frames: Sequence[tuple[Wanted, DataFrame]]) -> dict[tuple[str, str], ChangeRows]:
+    def _run_together(self, frames: Sequence[tuple[Signed, DataFrame]]) -> dict[tuple[str, str], ChangeRows]:
         keys = {key: number for number, key in enumerate(dict.fromkeys(one.key for one, _ in frames))}
         arities = {keys[one.key]: one.rule.head.arity for one, _ in frames}
         by_key: dict[int, list[DataFrame]] = {}
@@ -269,7 +265,8 @@ class DeltaRules(Evaluation):
     def _algebra(self, rule: NormalRule, versions: tuple[Version, ...] | None = None) -> Project:
         """Orders atoms by their sizes alone: the first has few rows, and profiles of the others cost a pass over them."""
         self._sized = {atom.predicate: self._size_of(atom) for atom in _atoms(rule)}
-        return algebra_of(rule, GuessedSizes(self._size), versions, keep_all=True)
+        values_last = not self._job.discards_errors
+        return algebra_of(rule, GuessedSizes(self._size), versions, keep_all=True, values_last=values_last)
 
     def _classes(self, scan: Scan) -> tuple[int, ...]:
         return self._profile(scan.predicate, scan.arity).classes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary.engines.embedded.maintenance.transaction import EXPLICIT
+from corollary.engines.base import EXPLICIT
 from corollary.engines.spark.maintenance.change_rows import (
     ChangeRows,
     distinct_ids,
@@ -20,17 +20,17 @@ from corollary.engines.spark.maintenance.change_rows import (
 )
 from corollary.engines.spark.maintenance.lookup import Lookup
 from corollary.engines.spark.maintenance.row_sets import without
-from corollary.engines.spark.maintenance.transaction import Transaction
+from corollary.engines.spark.maintenance.transaction import SparkTransaction
 from corollary.engines.spark.relations import COUNT, Frame, LocalFrame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _WANTED = "wanted"
-Stated = Sequence[tuple[str, Frame]]
+ExplicitFacts = Sequence[tuple[str, Frame]]
 
 
-def change_explicit(deletes: Stated, inserts: Stated, transaction: Transaction) -> tuple[int, int]:
+def change_explicit(deletes: ExplicitFacts, inserts: ExplicitFacts, transaction: SparkTransaction) -> tuple[int, int]:
     """Changes the support by explicit facts; gives the numbers of those that went and of those that came."""
     wanted = _wanted(deletes, inserts, transaction)
     if not wanted:
@@ -44,11 +44,11 @@ def change_explicit(deletes: Stated, inserts: Stated, transaction: Transaction) 
     return deleted, inserted
 
 
-def _wanted(deletes: Stated, inserts: Stated, transaction: Transaction) -> dict[str, ChangeRows]:
-    """What is asked for: each fact once, with 1 where it shall be there and -1 where it shall not."""
+def _wanted(deletes: ExplicitFacts, inserts: ExplicitFacts, transaction: SparkTransaction) -> dict[str, ChangeRows]:
+    """Return the requested changes: each fact once, with 1 where it shall be explicit and -1 where it shall not."""
     frames: dict[str, list[tuple[Frame, int]]] = {}
-    for stated, number in ((deletes, -1), (inserts, 1)):
-        for predicate, frame in stated:
+    for facts, number in ((deletes, -1), (inserts, 1)):
+        for predicate, frame in facts:
             if frame.rows != 0:
                 frames.setdefault(predicate, []).append((frame, number))
     in_driver = {predicate: rows for predicate, parts in frames.items() if (rows := _few(parts, transaction))}
@@ -56,8 +56,8 @@ def _wanted(deletes: Stated, inserts: Stated, transaction: Transaction) -> dict[
     return in_driver | _wanted_in_tables(frames, transaction) if frames else in_driver
 
 
-def _few(parts: Sequence[tuple[Frame, int]], transaction: Transaction) -> ChangeRows | None:
-    """The same of one predicate, where the driver has all of it; None where it has not."""
+def _few(parts: Sequence[tuple[Frame, int]], transaction: SparkTransaction) -> ChangeRows | None:
+    """Return the requested changes of one predicate, where the driver has all of them; None where it has not."""
     local = [(frame, number) for frame, number in parts if isinstance(frame, LocalFrame)]
     most = transaction.context.settings.change_rows
     if len(local) < len(parts) or sum(frame.table.num_rows for frame, _ in local) > most:
@@ -76,7 +76,7 @@ def _few(parts: Sequence[tuple[Frame, int]], transaction: Transaction) -> Change
 
 
 def _wanted_in_tables(
-    frames: Mapping[str, Sequence[tuple[Frame, int]]], transaction: Transaction
+    frames: Mapping[str, Sequence[tuple[Frame, int]]], transaction: SparkTransaction
 ) -> dict[str, ChangeRows]:
     numbers = {predicate: number for number, predicate in enumerate(frames)}
     arities = {numbers[predicate]: parts[0][0].arity for predicate, parts in frames.items()}
@@ -91,14 +91,14 @@ def _wanted_in_tables(
     return {predicate: found[number] for predicate, number in numbers.items() if number in found}
 
 
-def _real_changes(wanted: Mapping[str, ChangeRows], transaction: Transaction) -> dict[str, ChangeRows]:
+def _real_changes(wanted: Mapping[str, ChangeRows], transaction: SparkTransaction) -> dict[str, ChangeRows]:
     in_driver = {predicate: rows for predicate, rows in wanted.items() if rows.ids is not None}
     others = {predicate: rows for predicate, rows in wanted.items() if rows.ids is None}
     found = _found_in_driver(in_driver, transaction)
     return found | _found_in_tables(others, transaction) if others else found
 
 
-def _found_in_driver(wanted: Mapping[str, ChangeRows], transaction: Transaction) -> dict[str, ChangeRows]:
+def _found_in_driver(wanted: Mapping[str, ChangeRows], transaction: SparkTransaction) -> dict[str, ChangeRows]:
     lookup = Lookup(transaction.context)
     places = {}
     for predicate, rows in wanted.items():
@@ -116,7 +116,7 @@ def _found_in_driver(wanted: Mapping[str, ChangeRows], transaction: Transaction)
     return {predicate: rows for predicate, rows in found.items() if rows.rows}
 
 
-def _found_in_tables(wanted: Mapping[str, ChangeRows], transaction: Transaction) -> dict[str, ChangeRows]:
+def _found_in_tables(wanted: Mapping[str, ChangeRows], transaction: SparkTransaction) -> dict[str, ChangeRows]:
     frames: dict[int, tuple[DataFrame, int]] = {}
     numbers = {predicate: number for number, predicate in enumerate(wanted)}
     for predicate, rows in wanted.items():

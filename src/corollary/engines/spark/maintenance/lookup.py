@@ -38,7 +38,7 @@ _KNOWN: WeakKeyDictionary[DataFrame, Ids] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
-class _Part:
+class _StoredPart:
     """A part of a relation that is not in the driver, and whose question it belongs to."""
 
     place: int
@@ -71,22 +71,22 @@ class Lookup:
     def run(self) -> list[Ids]:
         """By question, rows `c0 …, n` of those facts that the relation has; the numbers of one fact add up."""
         answers: list[list[Ids]] = [[] for _ in self._asked]
-        whole: list[_Part] = []
-        in_files: dict[int, list[_Part]] = {}
-        others: list[_Part] = []
+        whole: list[_StoredPart] = []
+        in_files: dict[int, list[_StoredPart]] = {}
+        others: list[_StoredPart] = []
         for place, (relation, facts) in enumerate(self._asked):
             for segment in relation.segments:
                 if segment.ids is not None:
                     answers[place].append(_among(segment.ids, facts))
                 else:
-                    others.append(_Part(place, segment.df, facts))
+                    others.append(_StoredPart(place, segment.df, facts))
             for frame in relation.bases:
                 held = self.context.held.relation(frame)
                 if held is not None and facts.ids is not None:
                     found = held.matching(tuple(range(len(facts.columns))), facts.ids[:, :-1])
                     answers[place].append(found if relation.counted else _once(found))
                     continue
-                part = _Part(place, relation.numbers_of(frame), facts, frame, relation.counted)
+                part = _StoredPart(place, relation.numbers_of(frame), facts, frame, relation.counted)
                 if frame.df in _KNOWN:
                     answers[place].append(_among(_KNOWN[frame.df], facts))
                 elif part.is_small:
@@ -104,7 +104,7 @@ class Lookup:
             for parts, (relation, _) in zip(answers, self._asked, strict=True)
         ]
 
-    def _fetch(self, parts: list[_Part], answers: list[list[Ids]]) -> None:
+    def _fetch(self, parts: list[_StoredPart], answers: list[list[Ids]]) -> None:
         self.context.check()
         frames = {
             number: (
@@ -126,7 +126,7 @@ class Lookup:
 
     # -- many files as one relation ----------------------------------------------------------------------------------
 
-    def _look_into_files(self, parts: dict[int, list[_Part]], answers: list[list[Ids]]) -> None:
+    def _look_into_files(self, parts: dict[int, list[_StoredPart]], answers: list[list[Ids]]) -> None:
         self.context.check()
         width = max(len(column_names(arity)) for arity in parts)
         frames = []
@@ -138,7 +138,7 @@ class Lookup:
         for arity, mine in parts.items():
             self._sort(table.filter(pa.array(table.column(TAG).to_numpy() == arity)), arity, mine, answers)
 
-    def _matching(self, arity: int, parts: list[_Part]) -> DataFrame:
+    def _matching(self, arity: int, parts: list[_StoredPart]) -> DataFrame:
         """Rows of all these files whose values are those of some fact in question."""
         columns = column_names(arity)
         files = list(dict.fromkeys(file for part in parts if part.frame is not None for file in part.frame.lies_in))
@@ -157,7 +157,7 @@ class Lookup:
         return known[arity, files]
 
     @staticmethod
-    def _sort(table: pa.Table, arity: int, parts: list[_Part], answers: list[list[Ids]]) -> None:
+    def _sort(table: pa.Table, arity: int, parts: list[_StoredPart], answers: list[list[Ids]]) -> None:
         """Gives each question the rows of its files that fit it."""
         columns = [table.column(name).to_numpy() for name in column_names(arity)]
         counts = table.column(COUNT).fill_null(1).to_numpy()

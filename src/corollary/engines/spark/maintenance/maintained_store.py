@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from corollary.engines.embedded.maintenance.transaction import EXPLICIT
+from corollary.engines.base import EXPLICIT
 from corollary.engines.spark.maintenance.change_rows import ChangeRows
 from corollary.engines.spark.maintenance.counters import Known
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
@@ -102,5 +102,5 @@ class MaintainedStore(FrameStore):
 
 
 def _frame_of(relation: SignedRelation) -> Frame:
-    """What is visible of a relation, put together when somebody wants it."""
+    """The visible facts of a relation, as a frame that is built on demand."""
     return LazyFrame(lambda: relation.visible().df, relation.arity, relation.rows)

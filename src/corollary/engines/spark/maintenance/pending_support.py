@@ -1,4 +1,4 @@
-"""What a transaction has changed so far in the support of a predicate, and how its visible facts change by that."""
+"""The pending changes in the support of a predicate within a transaction, and how they change its visible facts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Visible:
 
 @dataclass
 class Pending:
-    """What owners gained and gave up, and all that those supported which are gone; another may come under their name."""
+    """The support that owners gained and lost, and all the support of removed owners, whose names may be used again."""
 
     arity: int
     support: dict[str, list[ChangeRows]] = field(default_factory=dict)

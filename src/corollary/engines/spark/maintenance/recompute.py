@@ -1,4 +1,4 @@
-"""Deriving the facts of steps anew from their inputs, as at first; the difference is what they pass on."""
+"""Recomputes steps from their inputs, and passes on the difference."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from corollary.engines.spark.maintenance.change_rows import ChangeRows, settle, tagged, taken_apart
 from corollary.engines.spark.maintenance.steps import SparkStep
-from corollary.engines.spark.maintenance.transaction import Transaction
-from corollary.engines.spark.maintenance.versions import Versions
+from corollary.engines.spark.maintenance.transaction import SparkTransaction
+from corollary.engines.spark.maintenance.versions import SparkVersions
 from corollary.engines.spark.relations import COUNT, Frame, FrameStore, column_names
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
 from corollary.planning.deltas import AFTER
+from corollary.planning.steps import is_auxiliary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 RunJobs = Callable[[Sequence[NodeJob], FrameStore], list[NodeOutcome]]
 
 
-def recompute(steps: Sequence[SparkStep], transaction: Transaction, versions: Versions, run: RunJobs) -> dict[str, int]:
+def recompute(
+    steps: Sequence[SparkStep], transaction: SparkTransaction, versions: SparkVersions, run: RunJobs
+) -> dict[str, int]:
     """Replaces what steps support by what their rules derive now; gives their rounds by owner.
 
     They are in order: one may read what another before it derives.
@@ -39,12 +42,17 @@ def recompute(steps: Sequence[SparkStep], transaction: Transaction, versions: Ve
                 now = versions.relation(AFTER + name, arity)
                 frame = _of_others(name, arity, owners[name], transaction) if name in owners else now.visible()
                 store.derived[name] = [frame] if frame.rows != 0 else []
+    if transaction.context.run.counts_facts:
+        given = {name: arity for name, arity in store.arities.items() if not is_auxiliary(name)}
+        known = sum(versions.relation(AFTER + name, arity).size for name, arity in given.items())
+        # A number that is not above the real one: what others have of heads was not counted exactly.
+        store.facts_beside = transaction.context.facts() - known - sum(store.rows(name) or 0 for name in owners)
     outcomes = run([step.job for step in steps], store)
     _replace(steps, outcomes, transaction)
     return {step.owner: outcome.rounds for step, outcome in zip(steps, outcomes, strict=True)}
 
 
-def _of_others(predicate: str, arity: int, owners: set[str], transaction: Transaction) -> Frame:
+def _of_others(predicate: str, arity: int, owners: set[str], transaction: SparkTransaction) -> Frame:
     """The facts that others than these owners support now; its number of rows is the largest that it may be."""
     columns = column_names(arity)
     relations = transaction.support_relations(predicate, arity)
@@ -57,7 +65,7 @@ def _of_others(predicate: str, arity: int, owners: set[str], transaction: Transa
     return Frame(df, arity, sum(relation.size for relation in others))
 
 
-def _replace(steps: Sequence[SparkStep], outcomes: Sequence[NodeOutcome], transaction: Transaction) -> None:
+def _replace(steps: Sequence[SparkStep], outcomes: Sequence[NodeOutcome], transaction: SparkTransaction) -> None:
     """Sets the support of all steps to what was derived; what changes of it comes out of one job."""
     heads = [(step, outcome, name) for step, outcome in zip(steps, outcomes, strict=True) for name in step.heads]
     frames: dict[int, tuple[DataFrame, int]] = {}
@@ -71,14 +79,14 @@ def _replace(steps: Sequence[SparkStep], outcomes: Sequence[NodeOutcome], transa
     columns = [name for name in df.columns if name != COUNT]
     df = df.groupBy(*columns).agg({COUNT: "sum"}).withColumnRenamed(f"sum({COUNT})", COUNT).where(f"{COUNT} <> 0")
     arities = {number: arity for number, (_, arity) in frames.items()}
-    changes = taken_apart(transaction.context, settle(transaction.context, df, "anew"), arities)
+    changes = taken_apart(transaction.context, settle(transaction.context, df, "recomputed"), arities)
     for number, change in changes.items():
         step, _, name = heads[number]
         transaction.change_support(name, step.owner, change, counted=step.job.counts)
 
 
-def _difference(step: SparkStep, outcome: NodeOutcome, name: str, transaction: Transaction) -> list[DataFrame]:
-    """What was derived now, and less what was before, with the columns `c0 …, n`."""
+def _difference(step: SparkStep, outcome: NodeOutcome, name: str, transaction: SparkTransaction) -> list[DataFrame]:
+    """Return the rows that were derived now, minus those from before, with the columns `c0 …, n`."""
     arity = step.heads[name]
     columns = column_names(arity)
     parts = [

@@ -51,11 +51,11 @@ class SignedRelation:
         return [self.numbers_of(frame) for frame in self.bases]
 
     def numbers_of(self, frame: Frame) -> DataFrame:
-        """The same for one frame of the base."""
+        """The rows of one frame of the base, with their numbers."""
         return frame.df if self.counted else frame.df.selectExpr(*self.columns, f"1L AS {COUNT}")
 
     def matching(self, keys: DataFrame) -> list[DataFrame]:
-        """The same for some rows only. Where these are few and hinted, nothing of the relation moves."""
+        """The rows with these keys, with their numbers. Where the keys are few and hinted, nothing of the relation moves."""
         return [part.join(keys, self.columns, "left_semi") for part in self.numbers()]
 
     def visible(self) -> Frame:
@@ -128,14 +128,14 @@ class SignedRelation:
         return after
 
     def folded(self, name: str) -> SignedRelation:
-        """The same as a base without segments."""
+        """Return the relation as a base without segments."""
         frame = self.supported()
         df = frame.df if self.counted else frame.df.select(*self.columns)
         return replace(self, base=(self.context.workspace.table(df, name, self.arity),), segments=())
 
 
 def united(relations: Sequence[SignedRelation], name: str) -> SignedRelation:
-    """What any of some relations has, each row once; they are at least one.
+    """Return the union of some relations, each row once; there is at least one relation.
 
     A single one stays where it lies. Several are put together by a job.
     """

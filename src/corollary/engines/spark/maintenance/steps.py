@@ -1,4 +1,4 @@
-"""What is maintained as one: the rules of a hyper-node, and before them each aggregation that they use.
+"""The steps of maintenance: the rules of a hyper-node, and before them each aggregation that they use.
 
 An aggregation gets an auxiliary predicate of its own, with a row of groups and results for each group. It is derived and kept
 like any other, so that a change finds the rows of the groups that it touches. Negation of "any fact" (`not q(X, _)`) needs none:
@@ -7,6 +7,7 @@ which X have one is looked up among the facts before and after the transaction.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2s
@@ -14,12 +15,13 @@ from itertools import count
 
 from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph, modules_of
 from corollary.analysis.decomposable import decomposition_of
-from corollary.engines.embedded.maintenance.step_rules import StepRules
 from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
-from corollary.planning.alternation import alternates
+from corollary.planning.normal_form import alternates
 from corollary.planning.steps import RuleStep, steps_of_rule
 from corollary.program import Atom, Variable, Wildcard
+from corollary.reasoning.maintain.aggregates import GroupRules
+from corollary.reasoning.maintain.step_rules import StepRules
 
 
 @dataclass(frozen=True)
@@ -35,31 +37,50 @@ class SparkStep:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What it is, whatever graph it came from."""
+        """A key that is equal for equal steps, whatever graph they came from."""
         return self.owner, self.job.rules, self.recursive
 
     @property
-    def node(self) -> HyperNode:
-        """The hyper-node that it belongs to."""
-        return self.job.hyper_node
+    def node(self) -> str:
+        """The name of the hyper-node that it belongs to."""
+        return str(self.job.hyper_node)
 
     @property
     def recursive(self) -> bool:
         return self.job.recursive
 
     @property
+    def alternates(self) -> bool:
+        return self.job.alternates
+
+    @property
+    def own_rules(self) -> tuple[NormalRule, ...]:
+        return self.job.rules if self.source is None else ()
+
+    @property
+    def following_rules(self) -> tuple[NormalRule, ...]:
+        """The rules in the form that follows changes: what they negate are single facts."""
+        return self._split[0] if self.source is None else ()
+
+    @property
     def heads(self) -> dict[str, int]:
         return self.job.heads
 
     @property
-    def inputs(self) -> set[str]:
-        return set(self.job.reads)
+    def inputs(self) -> Set[str]:
+        return self.job.reads.keys()
+
+    @cached_property
+    def groups(self) -> GroupRules | None:
+        if self.source is None:
+            return None
+        return GroupRules(self.owner, self.source, self.job.rules[0].head)
 
     @cached_property
     def _split(self) -> tuple[tuple[NormalRule, ...], dict[str, NormalRule]]:
         """The rules whose negations speak of single facts, and the rules of the auxiliary predicates for that."""
         rules, exists = [], {}
-        for rule in self.job.rules if self.source is None else (_groups_of(self.owner, self.source),):
+        for rule in self.job.rules if self.groups is None else (self.groups.touching,):
             auxiliary, split = steps_of_rule(rule)
             rules.append(split)
             for step in auxiliary:
@@ -149,10 +170,6 @@ def without_wildcards(body: NormalBody) -> NormalBody:
             source = Atom(source.predicate, tuple(arguments))
         sources.append(source)
     return NormalBody(tuple(sources), body.negated, body.computes, body.compares)
-
-
-def _groups_of(owner: str, source: AggregateSource) -> NormalRule:
-    return NormalRule(owner, Atom(owner, tuple(Variable(name) for name in source.group_by)), source.body)
 
 
 def _digest(source: AggregateSource) -> str:

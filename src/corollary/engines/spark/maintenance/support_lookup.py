@@ -1,4 +1,4 @@
-"""Who supports some facts, and which of them are visible: looked up by sending the facts to the relations."""
+"""Looks up the owners that support some facts, and which of the facts are visible, by sending the facts to the relations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from corollary.engines.spark.maintenance.distinct_rows import Ids
 from corollary.engines.spark.maintenance.lookup import Lookup
 from corollary.engines.spark.maintenance.row_sets import without
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
-from corollary.engines.spark.maintenance.transaction import Transaction
-from corollary.engines.spark.maintenance.versions import Versions
+from corollary.engines.spark.maintenance.transaction import SparkTransaction
+from corollary.engines.spark.maintenance.versions import SparkVersions
 from corollary.engines.spark.relations import COUNT
 from corollary.planning.deltas import AFTER
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Support:
-    """Facts that nobody but one owner supports, and what the owner itself supports of these and of all others."""
+    """Facts that only one owner supports, and what the owner itself supports of these and of all others."""
 
     unsupported: ChangeRows
     own_unsupported: ChangeRows
@@ -35,7 +35,7 @@ class Support:
 
 
 def support_of(
-    facts: Mapping[str, ChangeRows], heads: Mapping[str, int], owner: str, transaction: Transaction
+    facts: Mapping[str, ChangeRows], heads: Mapping[str, int], owner: str, transaction: SparkTransaction
 ) -> dict[str, Support]:
     """The support of facts by an owner and by others, as far as the transaction has come, of all predicates in one job."""
     found: dict[str, Support] = {}
@@ -53,7 +53,7 @@ def support_of(
 
 
 def _found_in_driver(
-    asked: Mapping[str, ChangeRows], heads: Mapping[str, int], owner: str, transaction: Transaction
+    asked: Mapping[str, ChangeRows], heads: Mapping[str, int], owner: str, transaction: SparkTransaction
 ) -> dict[str, Support]:
     lookup = Lookup(transaction.context)
     places: dict[str, list[tuple[bool, int]]] = {}
@@ -84,7 +84,7 @@ def _positive(parts: list[Ids], rows: ChangeRows) -> Ids:
 
 
 def _found_in_tables(
-    asked: Mapping[str, ChangeRows], heads: Mapping[str, int], owner: str, transaction: Transaction
+    asked: Mapping[str, ChangeRows], heads: Mapping[str, int], owner: str, transaction: SparkTransaction
 ) -> dict[str, Support]:
     numbers = {name: number for number, name in enumerate(asked)}
     frames: dict[int, tuple[DataFrame, int]] = {}
@@ -102,12 +102,12 @@ def _looked_up(
     frames: Mapping[int, tuple[DataFrame, int]],
     numbers: Mapping[str, int],
     heads: Mapping[str, int],
-    transaction: Transaction,
+    transaction: SparkTransaction,
 ) -> dict[str, Support]:
     df = tagged(frames, ("own", "others"))
     columns = [name for name in df.columns if name not in ("own", "others")]
     df = df.groupBy(*columns).agg({"own": "sum", "others": "sum"})
-    # 1: nobody supports it, 2: only the owner does, 3: others do and the owner too
+    # 1: no owner supports it, 2: only the owner does, 3: others do and the owner too
     kind = "IF(`sum(others)` > 0, IF(`sum(own)` > 0, 3L, 0L), IF(`sum(own)` > 0, 2L, 1L))"
     df = df.selectExpr(*columns, f"{kind} AS {COUNT}").where(f"{COUNT} > 0")
     arities = {number: arity for number, (_, arity) in frames.items()}
@@ -123,7 +123,7 @@ def _looked_up(
 
 
 def visible_among(
-    facts: Mapping[str, ChangeRows], heads: Mapping[str, int], versions: Versions
+    facts: Mapping[str, ChangeRows], heads: Mapping[str, int], versions: SparkVersions
 ) -> dict[str, ChangeRows]:
     """Those of the facts that are visible now, of all predicates in one job."""
     asked = {name: rows for name, rows in facts.items() if rows.rows}

@@ -1,4 +1,4 @@
-"""What changes of support mean for visible facts, of facts that are in the driver."""
+"""Changes of visible facts that follow from changes of support, for facts that are in the driver."""
 
 from __future__ import annotations
 

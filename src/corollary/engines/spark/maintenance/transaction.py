@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _BEFORE, _AFTER, _OWNER = "was", "now", "owner"
 
 
-class Transaction:
+class SparkTransaction:
     def __init__(self, context: Context, store: MaintainedStore) -> None:
         self.context = context
         self.store = store
@@ -64,7 +64,7 @@ class Transaction:
         return ChangeRows(self.context, relation.arity, rows, ids, stored)
 
     def hand_over(self, predicate: str, arity: int, owners: Sequence[str], heir: str) -> None:
-        """What some owners support their heir does, as if it always had: no fact comes or goes by that."""
+        """Transfer the support by some owners to their heir, as if it had always been the heir's; visible facts do not change."""
         before = self.supported(predicate, arity)
         relations = {owner: before.owners[owner] for owner in owners if owner in before.owners}
         if relations:
@@ -78,7 +78,7 @@ class Transaction:
         return self._handed_over.get(predicate) or self.store.supported(predicate, arity)
 
     def support_change(self, predicate: str, owner: str, arity: int) -> ChangeRows:
-        """What an owner has gained and given up so far."""
+        """The support that an owner has gained and lost so far."""
         pending = self._pending.get(predicate)
         parts = pending.support.get(owner, []) if pending is not None else []
         return summed(parts) if parts else ChangeRows.nothing(self.context, arity)
@@ -109,7 +109,7 @@ class Transaction:
         return [part for owner, relation in relations.items() if of(owner) for part in relation.numbers()]
 
     def support_relations(self, predicate: str, arity: int) -> dict[str, SignedRelation]:
-        """What each owner supports, as far as the transaction has come."""
+        """The current support by each owner within the transaction."""
         pending = self._pending.get(predicate) or Pending(arity)
         relations = {
             owner: relation
@@ -143,7 +143,7 @@ class Transaction:
         return Visible(nothing, nothing, nothing)
 
     def flips_of(self, predicate: str, arity: int) -> ChangeRows:
-        """The same as signed rows."""
+        """The changes of visible facts as signed rows."""
         known = self._visible.get(predicate)
         return known.flips if known is not None else ChangeRows.nothing(self.context, arity)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from corollary.engines.spark.maintenance.change_rows import ChangeRows, summed
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
-from corollary.engines.spark.maintenance.transaction import Transaction
+from corollary.engines.spark.maintenance.transaction import SparkTransaction
 from corollary.planning.deltas import (
     AFTER,
     BEFORE,
@@ -17,6 +17,7 @@ from corollary.planning.deltas import (
     DELETED,
     INSERTED,
     KEPT,
+    PROVED,
     SETTLED,
     UNSPREAD,
     UNTOUCHED,
@@ -24,18 +25,20 @@ from corollary.planning.deltas import (
 )
 
 
-class Versions:
+class SparkVersions:
     """`changing` is what a step has just reached, `reached` and `spread` what its deletion has so far, by predicate.
 
-    `overlay` is how a step that is not finished sees its own predicates: signed rows, to be added to what was before.
+    `proved` is what a check has found to follow from the facts that are left. `overlay` is how a step that is not finished sees
+    its own predicates: signed rows, to be added to what was before.
     """
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: SparkTransaction) -> None:
         self._transaction = transaction
         self.changing: dict[str, ChangeRows] = {}
         self.reached: dict[str, ChangeRows] = {}
         self.spread: dict[str, ChangeRows] = {}
         self.overlay: dict[str, ChangeRows] = {}
+        self.proved: dict[str, ChangeRows] = {}
         self._relations: dict[str, SignedRelation] = {}
         self._rows: dict[str, ChangeRows] = {}
 
@@ -46,7 +49,7 @@ class Versions:
 
     def clear(self) -> None:
         """A step is finished."""
-        for marks in (self.changing, self.reached, self.spread, self.overlay):
+        for marks in (self.changing, self.reached, self.spread, self.overlay, self.proved):
             marks.clear()
         self.forget()
 
@@ -57,7 +60,7 @@ class Versions:
         return self._transaction.flips_of(predicate, arity)
 
     def rows(self, versioned: str, arity: int) -> ChangeRows | None:
-        """What a version holds where it is a change; None where it is a whole relation."""
+        """The rows of a version that is a change; None where it is a whole relation."""
         version, predicate = version_of(versioned)
         if version not in (CHANGING, DELETED, INSERTED):
             return None
@@ -76,11 +79,16 @@ class Versions:
         known = self._relations.get(versioned)
         if known is None:
             version, predicate = version_of(versioned)
-            before = self._transaction.supported(predicate, arity).visible
+            before = self._before(version, predicate, arity)
             segments = [part for part in self._segments(version, predicate, arity) if part.rows]
             known = replace(before, segments=(*before.segments, *segments)) if segments else before
             self._relations[versioned] = known
         return known
+
+    def _before(self, version: str, predicate: str, arity: int) -> SignedRelation:
+        if version == PROVED:
+            return SignedRelation(self._transaction.context, arity)
+        return self._transaction.supported(predicate, arity).visible
 
     def _segments(self, version: str, predicate: str, arity: int) -> list[ChangeRows]:
         change = self.change(predicate, arity)
@@ -91,6 +99,7 @@ class Versions:
             BEFORE: lambda: nothing,
             AFTER: lambda: change,
             KEPT: lambda: change.where(-1),
+            PROVED: lambda: self.proved.get(predicate, nothing),
             UNTOUCHED: lambda: self.reached.get(predicate, nothing).times(-1),
             UNSPREAD: lambda: self.spread.get(predicate, nothing).times(-1),
         }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.forms import Batches, distinct_terms, with_forms
 from corollary.engines.spark.relations import LocalFrame
@@ -91,7 +91,7 @@ def _chunk(context: Context, ids: Ids) -> Chunk:
 
 
 def terms_of(context: Context, ids: Ids) -> pa.Table:
-    """What the universe says of these ids, which are hashed and distinct."""
+    """Return the rows of the universe for these ids, which are hashed and distinct."""
     from pyspark.sql import functions
 
     from corollary.engines.spark.terms.task_universe import TERM_FIELDS

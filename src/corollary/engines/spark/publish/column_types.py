@@ -1,7 +1,7 @@
 """The types of published columns: those that the embedded engine gives, found without having a column in one place.
 
-Most columns are decided by the kinds of their constants. Decimals need their digits and literals their forms, which
-one pass of the tasks collects into a few numbers for each column.
+Most columns are decided by the kinds of their constants, which one job over the ids alone says. Decimals need their digits and
+literals their forms, which one pass of the tasks collects into a few numbers for each column.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.narrow_tables import WIDEST_DECIMAL
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.tables import by_code, text_column
-from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.narrow_tables import WIDEST_DECIMAL
+from corollary.engines.embedded.values.tables import by_code, text_column
+from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.engines.spark.publish.forms import over_codes, with_forms
-from corollary.engines.spark.publish.kinds import ColumnKinds, Summary
 from corollary.engines.spark.relations import Frame
+from corollary.engines.spark.terms.ids import HASHED_CLASSES, IS_BOOLEAN, Tag
 from corollary.language import print_value
 from corollary.language.cells import IRIS, TERMS
 from corollary.program.python_values import to_python
@@ -30,7 +30,61 @@ from corollary.program.python_values import to_python
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
+_INLINE = {Tag.INTEGER: Kind.INTEGER, Tag.DECIMAL: Kind.DECIMAL, Tag.HASHED: Kind.BOOLEAN, Tag.DOUBLE: Kind.DOUBLE}
+"""By place in a mask: booleans, whose tag is that of decimals, are counted at that of hashes."""
+_CLASSES = len(Tag)  # hashed classes are counted after the tags
 _NUMBERS = {Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL}
+
+
+@dataclass(frozen=True)
+class ColumnKinds:
+    """`inline` are the kinds of constants that are their own ids, `hashed` those of constants that the universe explains."""
+
+    inline: frozenset[Kind]
+    hashed: frozenset[Kind]
+
+    @property
+    def all(self) -> frozenset[Kind]:
+        return self.inline | self.hashed
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The number of rows, and the kinds of each column."""
+
+    rows: int
+    columns: tuple[ColumnKinds, ...]
+
+    @property
+    def hashed(self) -> list[int]:
+        """The places of columns that need the universe."""
+        return [place for place, column in enumerate(self.columns) if column.hashed]
+
+
+def summary_of(frame: Frame) -> Summary:
+    """Return what one pass over the ids tells, without a shuffle of them."""
+    from pyspark.sql import functions
+
+    names = frame.columns[: frame.arity]
+    seen = [functions.expr(f"bit_or(shiftleft(1, {_number(name)})) AS {name}") for name in names]
+    row = frame.df.agg(functions.count(functions.lit(1)).alias("rows"), *seen).collect()[0]
+    return Summary(row["rows"], tuple(_kinds(row[name] or 0) for name in names))
+
+
+def _number(name: str) -> str:
+    tag, kind = f"cast({name} & 3 AS int)", f"cast(shiftright({name}, 2) & 7 AS int)"
+    mask, value = IS_BOOLEAN
+    inline = f"if({name} & {mask} = {value}, {int(Tag.HASHED)}, {tag})"
+    return f"if({tag} = {int(Tag.HASHED)}, {_CLASSES} + {kind}, {inline})"
+
+
+def _kinds(mask: int) -> ColumnKinds:
+    inline = frozenset(kind for tag, kind in _INLINE.items() if mask >> tag & 1)
+    hashed = frozenset(kind for kind, number in HASHED_CLASSES.items() if mask >> (_CLASSES + number) & 1)
+    return ColumnKinds(inline, hashed)
+
+
+# -- types -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -57,7 +111,7 @@ _OF_TIMES = {
 
 
 def column_types(context: Context, frame: Frame, summary: Summary) -> list[ColumnType]:
-    """The type of every column; costs a job only where there are decimals or literals."""
+    """Return the type of every column; costs a job only where there are decimals or literals."""
     decided = [_by_kinds(column) for column in summary.columns]
     open_places = [place for place, found in enumerate(decided) if found is None]
     if open_places:
@@ -115,7 +169,7 @@ def _look(universe: Universe, columns: list[Codes], batch: pa.RecordBatch) -> It
 
 
 def _figures(universe: Universe, codes: Codes) -> tuple[int, int, int]:
-    """Digits behind the point and before it, and the kinds of times that occur."""
+    """Return digits after the point and before it, and the kinds of times that occur."""
     scale, digits, times = 0, 1, _Times(0)
     for value in map(universe.value, np.unique(codes).tolist()):
         if isinstance(value, (int, Decimal)):
@@ -133,7 +187,7 @@ def _time_of(value: object) -> _Times:
 
 
 def typed_column(universe: Universe, codes: Codes, kind: ColumnType) -> pa.Array:
-    """Codes as a column of a type that was decided for all of the relation."""
+    """Return codes as a column of a type that was decided for all of the relation."""
     if kind.meaning == TERMS:
         return by_code(universe, codes, lambda values: pa.array(map(print_value, values), pa.string()))
     if pa.types.is_int64(kind.arrow):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,23 +9,27 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Kind, Universe
-from corollary.engines.spark.arrow_frames import described, spark_schema
-from corollary.engines.spark.publish.column_types import ColumnType, column_types, typed_column
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Kind, Universe
+from corollary.engines.spark.publish.column_types import (
+    ColumnKinds,
+    ColumnType,
+    Summary,
+    column_types,
+    summary_of,
+    typed_column,
+)
 from corollary.engines.spark.publish.forms import over_codes, with_forms
-from corollary.engines.spark.publish.kinds import ColumnKinds, Summary, summary_of
 from corollary.engines.spark.relations import Frame
 from corollary.engines.spark.terms.double_ids import double_sql
 from corollary.engines.spark.terms.ids import boolean_sql
+from corollary.engines.spark_session.arrow_frames import described, spark_schema
 from corollary.language.cells import MEANING
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from corollary.engines.spark.context import Context
-
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass
@@ -75,16 +78,10 @@ class Decoded:
         )
         return described(joined.select(*wanted, *forms).mapInArrow(function, spark_schema(plain)), self.schema)
 
-    def view(self, name: str) -> str:
-        """A temporary view; gives its name as SQL takes it."""
-        quoted = sql_name(name)
-        self.df.createOrReplaceTempView(quoted)
-        return quoted
-
 
 @dataclass(frozen=True)
 class _Decoding:
-    """What a task does: columns that Java decoded pass, the others are made from codes."""
+    """Decodes inside a task: columns that Java decoded pass, the others are made from codes."""
 
     columns: Sequence[str]
     ready: set[str]
@@ -97,11 +94,6 @@ class _Decoding:
             for name, kind in zip(self.columns, self.types, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(arrays, names=list(self.columns))
-
-
-def sql_name(name: str) -> str:
-    """A name for texts of Spark SQL, in backticks where it needs them; nothing in it is ever read as SQL."""
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def argument_names(arity: int) -> list[str]:

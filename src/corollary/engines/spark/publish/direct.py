@@ -16,18 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.engines.spark.publish.decoded import Decoded, distinct_names
-from corollary.engines.spark.publish.parquet import check_arrived
-from corollary.engines.spark.publish.places import part_files, remove
+from corollary.engines.spark.publish.parts import check_arrived, part_files
 from corollary.engines.spark.publish.small import DRIVER_ROWS
 from corollary.engines.spark.relations import Frame
 from corollary.engines.spark.terms.ids import Tag
+from corollary.io.atomic import remove
 
 _TOLD = pa.schema([("file", pa.string()), ("rows", pa.int64())])
 _PIECE = 1 << 19
 
 
 def write_directly(rows: Decoded, folder: Path) -> bool:
-    """Writes a relation into a folder, where its rows are in files and all of them are integers; False elsewhere."""
+    """Write a relation into a folder if its rows are in files and all of them are integers; return False otherwise."""
     import pyarrow.parquet as parquet
 
     parts = rows.frame.parts or (rows.frame,)
@@ -52,10 +52,10 @@ def write_directly(rows: Decoded, folder: Path) -> bool:
 
 
 def _copied(rows: Decoded, files: Sequence[str], folder: Path, names: Sequence[str]) -> list[tuple[str | None, int]]:
-    """A task for each file; what they told."""
+    """A task for each file; returns what they report."""
     numbers = rows.context.spark.range(0, len(files), 1, len(files))
-    told = numbers.mapInArrow(_Copying(files, str(folder.absolute()), names), "file string, rows long").collect()
-    return [(row["file"], row["rows"]) for row in told]
+    reports = numbers.mapInArrow(_Copying(files, str(folder.absolute()), names), "file string, rows long").collect()
+    return [(row["file"], row["rows"]) for row in reports]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _table_of(part: Frame) -> pa.Table:
 def _write_part(
     folder: Path, names: Sequence[str], pieces: Iterator[pa.RecordBatch] | Sequence[pa.Table]
 ) -> tuple[str | None, int]:
-    """Writes ids as integers; gives the name of the file and its number of rows, without a name where some are none."""
+    """Write ids as integers; return the name of the file and its number of rows, without a name where some are none."""
     import pyarrow.parquet as parquet
 
     schema = pa.schema([(name, pa.int64()) for name in names])

@@ -1,4 +1,4 @@
-"""What goes wrong while tasks write: a diagnostic for people instead of the stack of two machines.
+"""Errors while tasks write, as a diagnostic for people instead of the stack traces of two machines.
 
 A task that finds facts which a format cannot hold raises `ProgramError`, of which only a text comes back through Java. So the
 task sends the diagnostic as JSON in that text.
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.ingest.failures import explained, is_of_spark
 from corollary.engines.spark.publish.forms import Batches
+from corollary.engines.spark_session.failures import explained, is_of_spark
 
 _MARK = "corollary-diagnostic:"
 
@@ -22,7 +22,7 @@ class TaskFailure(Exception):
 
 
 def telling(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """The same function; a diagnostic that it raises reaches the driver."""
+    """Wrap a function so that a diagnostic that it raises reaches the driver."""
 
     def tell(batches: Batches) -> Batches:
         try:

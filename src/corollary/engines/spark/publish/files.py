@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.observations import seen_by
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.publish.decoded import Decoded
 from corollary.engines.spark.publish.direct import write_directly
 from corollary.engines.spark.publish.failures import publishing, telling
 from corollary.engines.spark.publish.forms import Batches, over_codes, with_forms
-from corollary.engines.spark.publish.parquet import check_arrived, save_parquet, write_parts
-from corollary.engines.spark.publish.places import part_files, replacing_output
-from corollary.engines.spark.publish.remote_places import RemoteOutput
+from corollary.engines.spark.publish.parts import check_arrived, part_files, save_columns, write_parts
+from corollary.engines.spark.publish.remote_output import RemoteOutput
 from corollary.engines.spark.publish.small import DRIVER_ROWS, is_small, write_small
-from corollary.sources.formats import Format
-from corollary.sources.lines import Lines, cannot_write
-from corollary.sources.write import write_result
+from corollary.engines.spark.watched import seen_by
+from corollary.io.atomic import replacing
+from corollary.io.formats import PARQUET, Division, Format
+from corollary.io.lines import Lines, cannot_write
+from corollary.io.write import write_result
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,7 +41,7 @@ _BATCH = 1 << 16
 
 @dataclass(frozen=True)
 class FileOutput:
-    """What is to be written: where, in which form, whose facts."""
+    """A file to write: where, in which format, whose facts."""
 
     path: Path
     form: Format
@@ -51,27 +51,32 @@ class FileOutput:
 
 
 def write_files(rows: Decoded, output: FileOutput) -> int:
-    """Writes a relation and gives the number of its rows; the path is a file, or a directory of `part-…` files."""
+    """Write a relation and return the number of its rows; the path is a file, or a directory of `part-…` files."""
     if not rows.frame.arity:
         return _write_unit(rows, output)
     if is_small(rows) and output.single_file_rows >= DRIVER_ROWS:
         with publishing(output.path):
             return write_small(rows, output.path, output.form, header=output.header, predicate=output.predicate)
-    with replacing_output(output.path) as aside, publishing(output.path):
-        if _is_large(rows, output) and output.form is Format.PARQUET and write_directly(rows, aside):
+    with replacing(output.path, also_parts=True) as aside, publishing(output.path):
+        if _is_large(rows, output) and output.form == PARQUET and write_directly(rows, aside):
             return rows.frame.rows or 0
-        parts = aside.with_name(aside.name + "s") if rows.summary.rows <= output.single_file_rows else aside
+        parts = aside if _stays_in_parts(rows, output) else aside.with_name(aside.name + "s")
         try:
-            if output.form is Format.PARQUET:
-                write_parts(rows, parts)
-            else:
+            if output.form.is_text:
                 _write_text(rows, output, parts)
+            else:
+                write_parts(rows, parts, PARQUET.name if parts != aside else _part_format(rows, output))
             if parts != aside:
                 _one_file(rows, output, parts, aside)
         finally:
             if parts != aside:
                 shutil.rmtree(parts, ignore_errors=True)
     return rows.summary.rows
+
+
+def _stays_in_parts(rows: Decoded, output: FileOutput) -> bool:
+    """Whether an output is a directory of the parts that tasks write; of a format that they do not write there is one file."""
+    return rows.summary.rows > output.single_file_rows and output.form.division is not Division.FILES
 
 
 def _is_large(rows: Decoded, output: FileOutput) -> bool:
@@ -84,7 +89,7 @@ def _write_unit(rows: Decoded, output: FileOutput) -> int:
 
     count = rows.summary.rows
     result = Result(Universe(), np.empty((count, 0), np.uint32), ())
-    write_result(result, output.path, form=output.form, header=output.header, predicate=output.predicate)
+    write_result(result, output.path, form=output.form.name, header=output.header, predicate=output.predicate)
     return count
 
 
@@ -94,7 +99,7 @@ def _write_text(rows: Decoded, output: FileOutput, parts: Path) -> None:
 
 
 def _save_text(rows: Decoded, output: FileOutput, address: str) -> int:
-    """Writes the lines of a relation, and gives the number of bytes that they have."""
+    """Write the lines of a relation, and return the number of bytes that they have."""
     from pyspark.sql import Observation, functions
 
     sizes = Observation()
@@ -106,15 +111,21 @@ def _save_text(rows: Decoded, output: FileOutput, address: str) -> int:
 
 
 def write_remotely(rows: Decoded, output: FileOutput, address: str) -> int:
-    """Writes a relation as a directory of parts to a file system of Spark's."""
-    if not rows.frame.arity and output.form is Format.PARQUET:
-        raise cannot_write(f"{address}: Spark writes no Parquet without columns", "write a csv or json file")
+    """Write a relation as a directory of parts to a file system of Spark's."""
+    if not rows.frame.arity and not output.form.is_text:
+        raise cannot_write(
+            f"{address}: Spark writes no files of this format without columns", "write a csv or json file"
+        )
+    if output.form.division is Division.FILES:
+        raise cannot_write(
+            f"{address}: {output.form} files are written to directories of this machine", "write parquet"
+        )
     with publishing(address):
         remote = RemoteOutput(rows.context.spark, address)
         remote.check_replaceable()
         try:
-            if output.form is Format.PARQUET:
-                save_parquet(rows, remote.aside)
+            if not output.form.is_text:
+                save_columns(rows, remote.aside, _part_format(rows, output))
             else:
                 expected = _save_text(rows, output, remote.aside)
                 check_arrived(output.path, expected, sum(remote.sizes().values()), "bytes")
@@ -128,7 +139,7 @@ def _lines(rows: Decoded, output: FileOutput) -> DataFrame:
     names = rows.frame.columns
     hashed = [names[place] for place in rows.summary.hashed]
     target = str(output.path)
-    lines = Lines(output.form, rows.names, target=target, predicate=output.predicate, header=output.header)
+    lines = output.form.lines(rows.names, target=target, predicate=output.predicate, header=output.header)
     function = telling(over_codes(names, hashed, _LineWork(lines)))
     if lines.first_line is not None:
         function = _headed(function, lines.first_line)
@@ -155,11 +166,11 @@ def _headed(function: Callable[[Batches], Batches], first_line: str) -> Callable
 
 
 def _one_file(rows: Decoded, output: FileOutput, parts: Path, aside: Path) -> None:
-    if output.form is Format.PARQUET:
-        _one_parquet(rows.schema, parts, aside)
+    if not output.form.is_text:
+        output.form.write_tables(_tables(parts, rows.schema), rows.schema, aside, output.predicate)
         return
     header = b""
-    lines = Lines(output.form, rows.names, target=output.path, predicate=output.predicate, header=output.header)
+    lines = output.form.lines(rows.names, target=output.path, predicate=output.predicate, header=output.header)
     if lines.first_line is not None:
         header = f"{lines.first_line}\n".encode()
     with open(aside, "wb") as whole:
@@ -170,13 +181,18 @@ def _one_file(rows: Decoded, output: FileOutput, parts: Path, aside: Path) -> No
                 shutil.copyfileobj(file, whole, 1 << 20)
 
 
-def _one_parquet(schema: pa.Schema, parts: Path, aside: Path) -> None:
-    """The same rows with the schema that the embedded engine writes, a bounded number of them at a time."""
+def _part_format(rows: Decoded, output: FileOutput) -> str:
+    """Return the format in which Spark writes parts that stay; raise `ProgramError` where it cannot hold some column."""
+    output.form.check_parts(rows.schema, output.path)
+    return output.form.name
+
+
+def _tables(parts: Path, schema: pa.Schema) -> Iterator[pa.Table]:
+    """The rows that tasks have written, some at a time."""
     import pyarrow.parquet as parquet
 
-    with parquet.ParquetWriter(aside, schema) as whole:
-        for part in part_files(parts):
-            with parquet.ParquetFile(part) as file:
-                for batch in file.iter_batches(_BATCH):
-                    columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
-                    whole.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+    for part in part_files(parts):
+        with parquet.ParquetFile(part) as file:
+            for batch in file.iter_batches(_BATCH):
+                columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+                yield pa.Table.from_arrays(columns, schema=schema)

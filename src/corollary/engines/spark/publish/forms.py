@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.terms.ids import is_hashed
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LARGEST_UNIVERSE = 1 << 20  # constants that a task remembers from batch to bat
 
 
 def with_forms(context: Context, df: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The same rows, with `<column>_canonical` and `<column>_datatype` behind the columns that are named."""
+    """Return the rows with `<column>_canonical` and `<column>_datatype` added after the named columns."""
     from pyspark.sql import functions
 
     for column in columns:

@@ -12,12 +12,11 @@ import numpy as np
 from corollary.engines.spark.context import Context
 from corollary.engines.spark.publish.chunks import terms_of
 from corollary.engines.spark.publish.decoded import Decoded
-from corollary.engines.spark.publish.places import replacing_output
 from corollary.engines.spark.terms.ids import is_hashed
 from corollary.engines.spark.terms.task_universe import TaskUniverse
+from corollary.io.atomic import replacing
+from corollary.io.formats import Format
 from corollary.results import Result
-from corollary.sources.formats import Format
-from corollary.sources.write import write_rows
 
 DRIVER_ROWS = 300_000
 """Rows of a relation that the driver writes itself."""
@@ -30,8 +29,8 @@ def is_small(rows: Decoded) -> bool:
 
 def write_small(rows: Decoded, path: Path, form: Format, *, header: bool, predicate: str | None) -> int:
     result = _result(rows)
-    with replacing_output(path) as aside:
-        write_rows(result, aside, form, target=path, header=header, predicate=predicate)
+    with replacing(path, also_parts=True) as aside:
+        form.write(result, aside, target=path, header=header, predicate=predicate)
     return len(result)
 
 
@@ -49,7 +48,7 @@ def _result(rows: Decoded) -> Result:
 
 
 def _known_terms(context: Context) -> TaskUniverse:
-    """What the driver knows; ids mean something else after a collision."""
+    """The terms that the driver knows; they are dropped after a collision, because ids mean something else then."""
     known = context.known_terms
     if known is None or known.collisions is not context.universe.collisions or known.universe.size > _MOST_TERMS:
         known = context.known_terms = TaskUniverse(context.universe.collisions)

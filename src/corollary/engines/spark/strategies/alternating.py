@@ -1,6 +1,6 @@
 """Hyper-nodes that negate what they derive themselves, under well-founded semantics, where one task is too small for them.
 
-The rules for what is possible and those for what is true run by turns (see `engines.embedded.alternating`); each turn is a
+The rules for what is possible and those for what is true run by turns (see `alternate` in the embedded engine); each turn is a
 hyper-node of its own, without a negation inside, and runs by whatever strategy fits it.
 """
 
@@ -21,7 +21,7 @@ RunJob = Callable[[NodeJob, FrameStore], NodeOutcome]
 
 
 def run_by_turns(job: NodeJob, store: FrameStore, run: RunJob) -> NodeOutcome:
-    """What is true and what is possible, beyond what the store has of it."""
+    """Return the true and the possible facts that the store does not have yet."""
     over = _turn(job, [rule for rule in job.rules if is_possible(rule.head.predicate)])
     under = _turn(job, [rule for rule in job.rules if not is_possible(rule.head.predicate)])
     true: dict[str, list[Frame]] = {}

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 
 from corollary.engines.spark.relations import FrameStore
 from corollary.engines.spark.strategies.alternating import ALTERNATING
-from corollary.engines.spark.strategies.closures import Closure
-from corollary.engines.spark.strategies.decomposable import Decomposable
+from corollary.engines.spark.strategies.closures import ClosureStrategy
+from corollary.engines.spark.strategies.decomposable import DecomposableStrategy
 from corollary.engines.spark.strategies.jobs import NodeJob
-from corollary.engines.spark.strategies.single_task import SingleTask
+from corollary.engines.spark.strategies.single_task import SingleTaskStrategy
 from corollary.engines.spark.tasks.task_inputs import rows_of
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
-SINGLE_TASK, DECOMPOSABLE, CLOSURE, ROUNDS = SingleTask.name, Decomposable.name, Closure.name, "rounds"
+SINGLE_TASK, DECOMPOSABLE, CLOSURE, ROUNDS = (
+    SingleTaskStrategy.name,
+    DecomposableStrategy.name,
+    ClosureStrategy.name,
+    "rounds",
+)
 STRATEGIES = (SINGLE_TASK, DECOMPOSABLE, CLOSURE, ROUNDS)
 
 CLOSURE_FROM = 50_000
@@ -48,13 +53,13 @@ def _cheapest(job: NodeJob, store: FrameStore, context: Context, tried: Collecti
     rows, most = rows_of(job.relations, store), context.settings.single_task_facts
     if job.alternates and (SINGLE_TASK in tried or rows > most):
         return Choice(ALTERNATING, "its rules run by turns")
-    closes = CLOSURE not in tried and Closure().why_not(job, store, context) is None
+    closes = CLOSURE not in tried and ClosureStrategy().why_not(job, store, context) is None
     if SINGLE_TASK not in tried and rows <= most and not (closes and is_large_closure(job, store, context)):
         return Choice(SINGLE_TASK, f"{rows:,} input facts fit into one task")
     if closes:
         return Choice(CLOSURE, f"it is a {job.modules[0].name} closure over {rows:,} facts")
     if DECOMPOSABLE not in tried:
-        refused = Decomposable().why_not(job, store, context)
+        refused = DecomposableStrategy().why_not(job, store, context)
         if refused is None and job.decomposition is not None:
             pivots = ", ".join(f"argument {place + 1} of {name}" for name, place in job.decomposition.pivots.items())
             return Choice(DECOMPOSABLE, f"its rules hand on {pivots}")
@@ -83,7 +88,7 @@ def is_large_closure(job: NodeJob, store: FrameStore, context: Context) -> bool:
 
 def _why_not(strategy: str, job: NodeJob, store: FrameStore, context: Context) -> str | None:
     if strategy == CLOSURE:
-        return Closure().why_not(job, store, context)
+        return ClosureStrategy().why_not(job, store, context)
     if strategy == DECOMPOSABLE:
-        return Decomposable().why_not(job, store, context)
+        return DecomposableStrategy().why_not(job, store, context)
     return None

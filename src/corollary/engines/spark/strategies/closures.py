@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corollary.analysis import Module, ModuleKind
-from corollary.engines.embedded.universe import EQUAL_BY_VALUE
+from corollary.engines.embedded.values.universe import EQUAL_BY_VALUE
 from corollary.engines.spark.relations import FrameStore
 from corollary.engines.spark.strategies.components import components_of
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.strategies.single_task import task_limits
 from corollary.engines.spark.tasks.closure_job import EQUAL_CONSTANTS, ClosureJob
 from corollary.engines.spark.tasks.task_inputs import dealt_input, rows_of
 from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks, task_directory
@@ -30,7 +31,7 @@ def _may_equal_others(column: str) -> str:
     return f"({column} & 31 IN ({_EQUAL_BY_VALUE}) OR {column} & 3 = {int(Tag.DOUBLE)})"
 
 
-class Closure:
+class ClosureStrategy:
     name = "closure"
 
     def why_not(self, job: NodeJob, store: FrameStore, context: Context) -> str | None:
@@ -58,7 +59,8 @@ class Closure:
             dealt = [(edges, None), (edges, 0), (edges, 1)]
         else:
             dealt = [(edges, None), (own, 1 if module.kind is ModuleKind.RIGHT_LINEAR else 0)]
-        work = ClosureJob(module.kind, module.predicate, module.guarded, task_directory(context))
+        limits = task_limits([module.predicate], store, context)
+        work = ClosureJob(module.kind, module.predicate, module.guarded, task_directory(context), limits)
         manifests = run_tasks(dealt_input(dealt, context.partitions), work)
         outcome = outcomes_of(manifests, [job], context.spark)[0]
         if outcome.unfinished:

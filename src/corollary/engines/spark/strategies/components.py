@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark.observations import seen_by
 from corollary.engines.spark.strategies.growing import check_nothing_lost
+from corollary.engines.spark.watched import seen_by
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,6 +27,7 @@ def components_of(edges: DataFrame, context: Context) -> tuple[DataFrame, int]:
     while True:
         context.check()
         rounds += 1
+        context.run.round(rounds)
         stars, after = _checkpointed(_small_star(_large_star(stars)), context)
         if after == before:
             break

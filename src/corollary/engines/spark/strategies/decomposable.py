@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from corollary.engines.spark.relations import FrameStore
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.strategies.single_task import task_job
-from corollary.engines.spark.tasks.task_inputs import Parts, rows_of, task_input
+from corollary.engines.spark.tasks.task_inputs import Distribution, rows_of, task_input
 from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
 
-class Decomposable:
+class DecomposableStrategy:
     name = "decomposable"
 
     def why_not(self, job: NodeJob, store: FrameStore, context: Context) -> str | None:
@@ -34,7 +34,7 @@ class Decomposable:
     def run(self, job: NodeJob, store: FrameStore, context: Context) -> NodeOutcome:
         decomposition = job.decomposition
         assert decomposition is not None
-        parts = Parts(context.partitions, {**decomposition.partitioned, **decomposition.pivots})
-        work = task_job([job], job.relations, context, pairs=context.settings.task_fact_cap)
+        parts = Distribution(context.partitions, {**decomposition.partitioned, **decomposition.pivots})
+        work = task_job([job], job.relations, store, context, pairs=context.settings.task_fact_cap)
         manifests = run_tasks(task_input([job], job.relations, store, context, parts), work)
         return outcomes_of(manifests, [job], context.spark)[0]

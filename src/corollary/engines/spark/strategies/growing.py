@@ -8,15 +8,14 @@ logarithmic number of times, and a plan never has more than `fold_every` parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from corollary.engines.spark.algebra.profiles import ANYTHING, classes_sql
-from corollary.engines.spark.derive_failures import LostRowsError
-from corollary.engines.spark.observations import seen_by
+from corollary.engines.spark.failures import LostRowsError
 from corollary.engines.spark.relations import Frame, column_names, empty_frame
+from corollary.engines.spark.watched import seen_by
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
@@ -28,7 +27,7 @@ _SORTED_FROM = 200_000
 
 
 @dataclass(frozen=True)
-class Part:
+class GrowingPart:
     df: DataFrame
     rows: int
 
@@ -43,25 +42,30 @@ class Growing:
         self._key = [self.columns[place] for place in key]
         self._watches_classes = watches_classes
         self.classes = [0] * len(self.columns)
-        self.base: Part | None = None
-        self.parts: list[Part] = []
-        self.delta: Part | None = None
+        self.base: GrowingPart | None = None
+        self.parts: list[GrowingPart] = []
+        self.delta: GrowingPart | None = None
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property
-    def old(self) -> list[Part]:
+    def old(self) -> list[GrowingPart]:
         return [*([self.base] if self.base else []), *self.parts]
 
     @property
-    def full(self) -> list[Part]:
+    def full(self) -> list[GrowingPart]:
         return [*self.old, *([self.delta] if self.delta else [])]
 
     @property
     def rows(self) -> int:
         return sum(part.rows for part in self.full)
 
-    def union(self, parts: Sequence[Part]) -> DataFrame:
+    @property
+    def new_rows(self) -> int:
+        """How many facts came to those that were there before."""
+        return self.rows - (self.base.rows if self.base else 0)
+
+    def union(self, parts: Sequence[GrowingPart]) -> DataFrame:
         if not parts:
             return empty_frame(self._context.spark, self.arity).df
         return reduce(lambda left, right: left.union(right), (part.df for part in parts))
@@ -76,7 +80,7 @@ class Growing:
             part = self._written(derived.df.repartition(self._context.partitions, *self._key))
             self.parts = [part] if part else []
 
-    def grow(self, derived: DataFrame) -> Part | None:
+    def grow(self, derived: DataFrame) -> GrowingPart | None:
         """The facts among the derived ones that are new, which is one job; `advance` makes them the delta."""
         return self._written(self.difference(derived))
 
@@ -89,11 +93,11 @@ class Growing:
         small = [part for part in self.full if part.rows < _SORTED_FROM]
         return new.join(self.union(small), self.columns, "left_anti") if small else new
 
-    def advance(self, new: Part | None) -> None:
+    def advance(self, new: GrowingPart | None) -> None:
         if self.delta is not None:
             self.parts.append(self.delta)
         self.delta = new
-        if len(self.parts) >= self._context.settings.fold_every:
+        if len(self.parts) >= max(2, self._context.settings.fold_every):
             self._fold()
 
     def finish(self, name: str) -> Frame:
@@ -109,7 +113,7 @@ class Growing:
 
     def forget(self) -> None:
         for part in self.full:
-            forget_checkpoint(part.df)
+            self._context.workspace.forget(part.df)
         self.base, self.parts, self.delta = None, [], None
 
     def _fold(self) -> None:
@@ -120,11 +124,11 @@ class Growing:
             rows += self.parts[start].rows
         folded = self.parts[start:]
         df = self.union(folded).sortWithinPartitions(*self.columns)
-        self.parts[start:] = [Part(self._context.workspace.checkpoint(df), rows)]
+        self.parts[start:] = [GrowingPart(self._context.workspace.checkpoint(df), rows)]
         for part in folded:
-            forget_checkpoint(part.df)
+            self._context.workspace.forget(part.df)
 
-    def _written(self, df: DataFrame) -> Part | None:
+    def _written(self, df: DataFrame) -> GrowingPart | None:
         """Rows in a checkpoint, counted by the job that writes them; None where there are none."""
         from pyspark.sql import Observation
         from pyspark.sql.functions import expr
@@ -138,9 +142,9 @@ class Growing:
         if self._watches_classes:
             self.classes = [before | found[name] for before, name in zip(self.classes, self.columns, strict=True)]
         if not found["n"]:
-            forget_checkpoint(written)
+            self._context.workspace.forget(written)
             return None
-        return Part(written, found["n"])
+        return GrowingPart(written, found["n"])
 
 
 def check_nothing_lost(written: int, read: int | None) -> None:
@@ -150,20 +154,8 @@ def check_nothing_lost(written: int, read: int | None) -> None:
 
 
 def observed(observation: Observation, written: DataFrame) -> dict[str, Any]:
-    """What a job saw on its way, or the safe side of it where Spark's optimiser removed the observer."""
+    """Return what a job observed, or a safe bound where Spark's optimiser removed the observer."""
     found = seen_by(observation)
     if "n" in found:
         return found
     return {"n": written.count(), **dict.fromkeys(written.columns, ANYTHING)}
-
-
-def forget_checkpoint(df: DataFrame) -> None:
-    """Removes the files of a checkpoint that nothing reads any more; what cannot be removed now goes with the workspace."""
-    with suppress(Exception):  # Spark Connect has no such handles, and a file that stays does no harm
-        java: Any = df
-        rdd = java._jdf.queryExecution().analyzed().rdd()
-        file = rdd.getCheckpointFile()
-        if file.isDefined():
-            configuration = rdd.sparkContext().hadoopConfiguration()
-            path = java.sparkSession._jvm.org.apache.hadoop.fs.Path(file.get())
-            path.getFileSystem(configuration).delete(path, True)

@@ -1,4 +1,4 @@
-"""What crosses from the engine to a strategy and back: one hyper-node with its rules, and what came of it."""
+"""The interface between the engine and a strategy: one hyper-node with its rules, and the outcome."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from corollary.analysis import HyperNode, Module, RuleGraph, modules_of
 from corollary.analysis.decomposable import Decomposition, decomposition_of
-from corollary.planning import AggregateSource, Compare, NormalBody, NormalRule, normalise
-from corollary.planning.alternation import alternates
+from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
+from corollary.planning.normal_form import alternates
 from corollary.program import Atom
 
 if TYPE_CHECKING:
@@ -66,11 +66,6 @@ class NodeJob:
         """Every predicate whose facts it has to know: those of its bodies, and what its heads have already."""
         return {**self.reads, **self.heads}
 
-    @property
-    def orders(self) -> bool:
-        """Whether some rule compares by order, so that texts need ranks."""
-        return any(compare.operator not in ("=", "!=") for rule in self.rules for compare in body_compares(rule.body))
-
 
 def body_atoms(body: NormalBody) -> Iterator[Atom]:
     """Every atom of a body: positive, negated, and inside aggregates."""
@@ -80,14 +75,6 @@ def body_atoms(body: NormalBody) -> Iterator[Atom]:
         else:
             yield source
     yield from body.negated
-
-
-def body_compares(body: NormalBody) -> Iterator[Compare]:
-    """Every comparison of a body, those inside aggregates too."""
-    yield from body.compares
-    for source in body.sources:
-        if isinstance(source, AggregateSource):
-            yield from body_compares(source.body)
 
 
 @dataclass
@@ -108,7 +95,7 @@ class NodeOutcome:
     counted: dict[str, Frame] = field(default_factory=dict)
 
 
-class Strategy(Protocol):
+class JobStrategy(Protocol):
     """One way to run hyper-nodes."""
 
     name: str

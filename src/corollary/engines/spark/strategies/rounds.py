@@ -8,33 +8,34 @@ and nothing else. Hyper-nodes without recursion are a single round.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from corollary.engines.spark.algebra.frames_of_algebra import Translator
-from corollary.engines.spark.algebra.node_evaluation import Evaluation
+from corollary.engines.spark.algebra.node_evaluation import NodeEvaluation
 from corollary.engines.spark.algebra.partition_keys import joined_scans, partition_keys
 from corollary.engines.spark.algebra.profiles import DOUBLES, LITERALS
 from corollary.engines.spark.algebra.values import failures_explained
 from corollary.engines.spark.relations import COUNT, Frame, FrameStore, column_names, union
-from corollary.engines.spark.strategies.growing import Growing, Part, forget_checkpoint
+from corollary.engines.spark.strategies.growing import Growing, GrowingPart
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
-from corollary.engines.spark.strategies.round_settings import settings_for_rounds
 from corollary.engines.spark.terms.universe import settled
 from corollary.engines.spark.watched import run_watched
+from corollary.engines.spark_session.session import Setting
 from corollary.planning import AggregateSource, NormalBody, NormalRule, Version, linearise
-from corollary.planning.algebra import Project, Scan, delta_versions
-from corollary.planning.distinct_rows import has_distinct_rows
+from corollary.planning.algebra import Project, Scan, delta_versions, has_distinct_rows
+from corollary.planning.steps import is_auxiliary
 from corollary.program import Atom
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from corollary.engines.spark.context import Context
 
 
-class Rounds:
+class RoundsStrategy:
     name = "rounds"
 
     def run(
@@ -48,7 +49,7 @@ class Rounds:
                 return _Fixpoint(job, store, context, state or {}).run()
 
 
-class _Once(Evaluation):
+class _Once(NodeEvaluation):
     """A hyper-node without recursion."""
 
     def run(self) -> NodeOutcome:
@@ -60,6 +61,7 @@ class _Once(Evaluation):
         outcome = NodeOutcome({}, 1)
         for predicate, arity in self._job.heads.items():
             self._derive(predicate, arity, translator, outcome)
+            self._context.check_store(self._store, _new_facts(outcome))
         self._teach(translator.minting)
         self._forget_temporary()
         return outcome
@@ -89,7 +91,7 @@ class _Once(Evaluation):
         outcome.facts[predicate] = self._context.workspace.table(new, predicate, arity)
 
 
-class _Fixpoint(Evaluation):
+class _Fixpoint(NodeEvaluation):
     """A recursive hyper-node."""
 
     def __init__(self, job: NodeJob, store: FrameStore, context: Context, state: Mapping[str, Frame]) -> None:
@@ -119,13 +121,20 @@ class _Fixpoint(Evaluation):
             self._round([(rule, None) for rule in self._rules])
             rounds = 1
             while any(growing.delta for growing in self._growing.values()):
-                self._context.check()
-                self._round(self._awake())
                 rounds += 1
+                self._context.run.round(rounds)
+                self._context.check_store(self._store, self._new_rows)
+                self._round(self._awake())
             facts = {predicate: self._growing[predicate].finish(predicate) for predicate in self._job.heads}
             return NodeOutcome(facts, rounds)
         finally:
             self._forget()
+
+    @property
+    def _new_rows(self) -> int:
+        """How many facts the rounds have derived so far."""
+        names = [name for name in self._job.heads if not is_auxiliary(name)]
+        return sum(self._growing[name].new_rows for name in names)
 
     def _start(self) -> None:
         for predicate, growing in self._growing.items():
@@ -157,18 +166,20 @@ class _Fixpoint(Evaluation):
         for predicate, growing in self._growing.items():
             growing.advance(new.get(predicate))
 
-    def _new_facts(self, awake: Sequence[tuple[NormalRule, int | None]]) -> dict[str, Part | None]:
+    def _new_facts(self, awake: Sequence[tuple[NormalRule, int | None]]) -> dict[str, GrowingPart | None]:
         new, translator = self._derive(awake)
         try:
             self._teach(translator.minting)
         except BaseException:
             for part in new.values():
                 if part is not None:
-                    forget_checkpoint(part.df)
+                    self._context.workspace.forget(part.df)
             raise
         return new
 
-    def _derive(self, awake: Sequence[tuple[NormalRule, int | None]]) -> tuple[dict[str, Part | None], Translator]:
+    def _derive(
+        self, awake: Sequence[tuple[NormalRule, int | None]]
+    ) -> tuple[dict[str, GrowingPart | None], Translator]:
         layouts: dict[int, tuple[int, ...]] = {}
         translator = self._translator(lambda scan: self._rows(scan, layouts.get(id(scan))))
         derived: dict[str, list[DataFrame]] = {}
@@ -180,25 +191,25 @@ class _Fixpoint(Evaluation):
         jobs = {predicate: reduce(lambda left, right: left.union(right), heads) for predicate, heads in derived.items()}
         return self._at_once(jobs), translator
 
-    def _at_once(self, jobs: Mapping[str, DataFrame]) -> dict[str, Part | None]:
+    def _at_once(self, jobs: Mapping[str, DataFrame]) -> dict[str, GrowingPart | None]:
         """Runs the jobs of one round side by side: short ones leave most of a cluster idle."""
         if len(jobs) == 1:
             return {predicate: self._growing[predicate].grow(df) for predicate, df in jobs.items()}
         spark, predicates = self._context.spark, list(jobs)
         tags = spark.getTags()
 
-        def grow(predicate: str) -> Part | None:
-            for tag in tags:  # whoever cancels this thread's jobs means these too
+        def grow(predicate: str) -> GrowingPart | None:
+            for tag in tags:  # cancelling this thread's jobs cancels these too
                 spark.addTag(tag)
             return self._growing[predicate].grow(jobs[predicate])
 
-        parts = run_watched(spark, [partial(grow, predicate) for predicate in predicates], self._context.check)
+        parts = run_watched([partial(grow, predicate) for predicate in predicates], self._context)
         return dict(zip(predicates, parts, strict=True))
 
     # -- relations ---------------------------------------------------------------------------------------------------
 
     def _tree(self, rule: NormalRule, position: int | None) -> Project:
-        """The algebra of a rule, made anew when some relation has grown about tenfold."""
+        """The algebra of a rule, planned again when some relation has grown about tenfold."""
         sizes = tuple((growing.rows.bit_length() + 2) // 3 for growing in self._growing.values())
         key = (id(rule), position, sizes if len(rule.body.sources) > 2 else ())
         if key not in self._trees:
@@ -238,7 +249,7 @@ class _Fixpoint(Evaluation):
         universe = self._context.universe
         if self._universe is None or self._universe[0] != universe.rows:
             if self._universe is not None:
-                forget_checkpoint(self._universe[1])
+                self._context.workspace.forget(self._universe[1])
             laid_out = universe.df.repartition(self._context.partitions, "id").sortWithinPartitions("id")
             self._universe = (universe.rows, self._context.workspace.checkpoint(laid_out))
         return self._universe[1]
@@ -247,9 +258,9 @@ class _Fixpoint(Evaluation):
         for growing in self._growing.values():
             growing.forget()
         for df in self._laid_out.values():
-            forget_checkpoint(df)
+            self._context.workspace.forget(df)
         if self._universe is not None:
-            forget_checkpoint(self._universe[1])
+            self._context.workspace.forget(self._universe[1])
 
     def _may_have_equal_numbers(self) -> bool:
         """Whether a closure's guard `X != Z`, which compares values, may meet doubles or moments: they may equal others."""
@@ -259,6 +270,10 @@ class _Fixpoint(Evaluation):
             return True
         profiles = [self._profile(predicate, arity) for predicate, arity in self._job.relations.items()]
         return any(mask & (DOUBLES | LITERALS) for profile in profiles for mask in profile.classes)
+
+
+def _new_facts(outcome: NodeOutcome) -> int:
+    return sum(frame.rows or 0 for name, frame in outcome.facts.items() if not is_auxiliary(name))
 
 
 def _needs_values(body: NormalBody) -> bool:
@@ -273,3 +288,37 @@ def _predicate(rule: NormalRule, position: int) -> str:
     source = rule.body.sources[position]
     assert isinstance(source, Atom)
     return source.predicate
+
+
+# The settings of Spark that rounds need, for their time only; the session may be the user's.
+
+
+def round_settings(partitions: int) -> tuple[Setting, ...]:
+    """Every setting that a recursive hyper-node changes, with its reason."""
+    return (
+        Setting("spark.sql.shuffle.partitions", str(partitions), "relations that meet have the same partitions"),
+        Setting("spark.sql.adaptive.enabled", "false", "joining partitions would undo the partitioning that rounds keep"),
+        Setting(
+            "spark.sql.requireAllClusterKeysForCoPartition", "false",
+            "facts partitioned by their join key are compared as a whole without another shuffle",
+        ),
+        Setting("spark.sql.unionOutputPartitioning", "true", "base and deltas stay partitioned in their union"),
+        Setting("spark.sql.autoBroadcastJoinThreshold", "-1", "a broadcast is a job of its own in every round"),
+        Setting("spark.sql.constraintPropagation.enabled", "false", "constraints of old rounds pile up in the plans of new ones"),
+    )  # fmt: skip
+
+
+@contextmanager
+def settings_for_rounds(spark: SparkSession, partitions: int) -> Iterator[None]:
+    settings = round_settings(partitions)
+    before = {setting.key: spark.conf.get(setting.key, None) for setting in settings}
+    try:
+        for setting in settings:
+            spark.conf.set(setting.key, setting.value)
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)

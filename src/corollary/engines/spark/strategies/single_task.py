@@ -6,15 +6,16 @@ gets its own files. What one of them derives is seen by the next inside the task
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corollary.engines.spark.relations import FrameStore
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
-from corollary.engines.spark.tasks.plain_rules import without_spans
 from corollary.engines.spark.tasks.task_inputs import relations_of, task_input
-from corollary.engines.spark.tasks.task_job import Caps, TaskJob, TaskNode
+from corollary.engines.spark.tasks.task_job import Caps, TaskJob, TaskLimits, TaskNode, without_spans
 from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks, task_directory
+from corollary.planning.steps import is_auxiliary
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
@@ -23,7 +24,7 @@ PAIRS_ALONE = 4_000_000
 """A closure of more pairs is written by several tasks, which takes less time although it is computed twice."""
 
 
-class SingleTask:
+class SingleTaskStrategy:
     name = "single-task"
 
     def run(self, job: NodeJob, store: FrameStore, context: Context) -> NodeOutcome:
@@ -32,18 +33,20 @@ class SingleTask:
     def run_together(self, jobs: Sequence[NodeJob], store: FrameStore, context: Context) -> list[NodeOutcome]:
         """Hyper-nodes in the order in which they depend on each other.
 
-        The task stops at the first that it cannot finish: those behind it have no outcome.
+        The task stops at the first that it cannot finish: those after it have no outcome.
         """
         relations = relations_of(jobs)
         settings = context.settings
         pairs = PAIRS_ALONE if context.partitions > 1 and settings.strategy is None else settings.task_fact_cap
-        work = task_job(jobs, relations, context, pairs=pairs)
+        work = task_job(jobs, relations, store, context, pairs=pairs)
         manifests = run_tasks(task_input(jobs, relations, store, context), work)
         return outcomes_of(manifests, jobs, context.spark)
 
 
-def task_job(jobs: Sequence[NodeJob], relations: dict[str, int], context: Context, *, pairs: int) -> TaskJob:
-    """The job of a task that is given these relations."""
+def task_job(
+    jobs: Sequence[NodeJob], relations: dict[str, int], store: FrameStore, context: Context, *, pairs: int
+) -> TaskJob:
+    """The job of a task that is given these relations of a store."""
     settings = context.settings
     return TaskJob(
         tuple(relations.items()),
@@ -53,6 +56,15 @@ def task_job(jobs: Sequence[NodeJob], relations: dict[str, int], context: Contex
         task_directory(context),
         Caps(settings.task_fact_cap, settings.task_memory, min(pairs, settings.task_fact_cap)),
         context.universe.collisions,
-        orders_texts=any(job.orders for job in jobs),
         discards_errors=all(job.discards_errors for job in jobs),
+        limits=task_limits(relations, store, context),
     )
+
+
+def task_limits(relations: Iterable[str], store: FrameStore, context: Context) -> TaskLimits:
+    """The limits of the run at work, for a task that is given these relations of a store."""
+    limits = replace(context.run.limits, seconds=None)
+    if limits.facts is None:
+        return TaskLimits(limits)
+    given = sum(store.rows(name) or 0 for name in relations if not is_auxiliary(name))
+    return TaskLimits(limits, store.facts + store.facts_beside - given)

@@ -30,23 +30,24 @@ if TYPE_CHECKING:
 
     from corollary.engines.spark.context import Context
 
-Stated = dict[str, Any]
+FactTables = dict[str, Any]
 """Facts by predicate, as a `Change` takes them."""
 
 
 @dataclass(frozen=True)
-class Batch:
-    """What is in a batch. `rejected` is a table with `code`, `reason` and `text`: of Arrow, or of Spark where it is large."""
+class MicroBatch:
+    """The content of a micro-batch. `rejected` is a table with `code`, `reason` and `text`: of Arrow, or of Spark where it is
+    large."""
 
     rows: int
-    insert: Stated
-    delete: Stated
+    insert: FactTables
+    delete: FactTables
     bad: int
     rejected: pa.Table | DataFrame
 
 
-def read_batch(context: Context, batch: DataFrame, columns: ChangeColumns) -> Batch:
-    classified, most = columns.classified(batch), context.settings.change_rows
+def read_batch(context: Context, batch: DataFrame, columns: ChangeColumns) -> MicroBatch:
+    classified, most = columns.classified(context.for_engine(batch)), context.settings.change_rows
     few = classified.limit(most + 1).toArrow()
     if few.num_rows <= most:
         return _in_driver(few.combine_chunks(), columns)
@@ -56,13 +57,13 @@ def read_batch(context: Context, batch: DataFrame, columns: ChangeColumns) -> Ba
 # -- in the driver -----------------------------------------------------------------------------------------------------
 
 
-def _in_driver(table: pa.Table, columns: ChangeColumns) -> Batch:
+def _in_driver(table: pa.Table, columns: ChangeColumns) -> MicroBatch:
     is_bad = pc.is_valid(table.column(CODE))
     rejected = table.filter(is_bad).select([CODE, REASON, TEXT])
     good = table.filter(pc.invert(is_bad))
     if columns.order is not None:
         good = _last_of_each(good)
-    sides: dict[str, Stated] = {INSERT: {}, DELETE: {}}
+    sides: dict[str, FactTables] = {INSERT: {}, DELETE: {}}
     for written in good.column(PREDICATE).unique().to_pylist():
         name = columns.spelled[written]
         mine = good.filter(pc.equal(good.column(PREDICATE), written))
@@ -70,10 +71,10 @@ def _in_driver(table: pa.Table, columns: ChangeColumns) -> Batch:
             rows = mine.filter(pc.equal(mine.column(OP), op)).select(columns.places(name))
             if rows.num_rows:
                 _add(side, name, rows, columns.meaning(name))
-    return Batch(table.num_rows, sides[INSERT], sides[DELETE], rejected.num_rows, rejected)
+    return MicroBatch(table.num_rows, sides[INSERT], sides[DELETE], rejected.num_rows, rejected)
 
 
-def _add(side: Stated, name: str, rows: pa.Table, meanings: list[bytes | None]) -> None:
+def _add(side: FactTables, name: str, rows: pa.Table, meanings: list[bytes | None]) -> None:
     if not rows.num_columns:
         side[name] = [()]
         return
@@ -99,14 +100,14 @@ def _last_of_each(table: pa.Table) -> pa.Table:
 # -- on Spark ----------------------------------------------------------------------------------------------------------
 
 
-def _on_spark(context: Context, classified: DataFrame, columns: ChangeColumns) -> Batch:
+def _on_spark(context: Context, classified: DataFrame, columns: ChangeColumns) -> MicroBatch:
     written, rows = context.workspace.write(classified, "batch")
     rejected = written.where(f"{CODE} IS NOT NULL").select(CODE, REASON, TEXT)
     good = written.where(f"{CODE} IS NULL")
     if columns.order is not None:
         good = _last_on_spark(good)
     groups = good.groupBy(PREDICATE, OP).count().collect()
-    sides: dict[str, Stated] = {INSERT: {}, DELETE: {}}
+    sides: dict[str, FactTables] = {INSERT: {}, DELETE: {}}
     for written_name, op in sorted((row[PREDICATE], row[OP]) for row in groups):
         name, side = columns.spelled[written_name], sides[op]
         mine = good.where(_is(PREDICATE, written_name) & _is(OP, op)).select(*columns.places(name))
@@ -114,7 +115,7 @@ def _on_spark(context: Context, classified: DataFrame, columns: ChangeColumns) -
             side[name] = [()]
         else:
             side[name] = side[name].union(mine) if name in side else mine
-    return Batch(rows, sides[INSERT], sides[DELETE], rejected.count(), rejected)
+    return MicroBatch(rows, sides[INSERT], sides[DELETE], rejected.count(), rejected)
 
 
 def _last_on_spark(good: DataFrame) -> DataFrame:

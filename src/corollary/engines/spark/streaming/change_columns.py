@@ -58,7 +58,7 @@ class ChangeColumns:
         return [f"v{self.others.index(name)}" for name in self.arguments[predicate]]
 
     def meaning(self, predicate: str) -> list[bytes | None]:
-        """What texts in the arguments of a predicate stand for."""
+        """The meanings of texts in the arguments of a predicate."""
         return [self.meanings.get(name) for name in self.arguments[predicate]]
 
     def _wrong(self, predicate: Column) -> list[tuple[Column, str, Column]]:
@@ -66,14 +66,14 @@ class ChangeColumns:
         from pyspark.sql import functions as F  # noqa: N812
 
         bad, unknown = catalogue.BAD_CHANGE.code, catalogue.UNKNOWN_IN_UPDATE.code
-        told = F.coalesce(F.concat(F.lit("'"), F.col(OP).cast("string"), F.lit("'")), F.lit("null"))
+        shown = F.coalesce(F.concat(F.lit("'"), F.col(OP).cast("string"), F.lit("'")), F.lit("null"))
         named = F.coalesce(predicate.cast("string"), F.lit("null"))
         is_known = predicate.isin(*self.spelled)
         found = [
             (
                 F.coalesce(~F.col(OP).isin(INSERT, DELETE), F.lit(True)),
                 bad,
-                F.concat(F.lit("op is "), told, F.lit(", and not insert or delete")),
+                F.concat(F.lit("op is "), shown, F.lit(", and not insert or delete")),
             ),
             (
                 F.coalesce(~is_known, F.lit(True)),

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.publish.forms import over_codes, with_forms
 from corollary.engines.spark.result import SparkResult
-from corollary.sources.formats import Format
-from corollary.sources.lines import Lines
+from corollary.io.formats import JSON
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +31,7 @@ class FeedRows:
 
     def of(self, universe: Universe, columns: list[Codes], count: int) -> pa.RecordBatch:
         names = [f"a{place}" for place in range(1, len(columns) + 1)]
-        lines = Lines(Format.JSON, names, target="a feed", predicate=self.predicate)
+        lines = JSON.lines(names, target="a feed", predicate=self.predicate)
         said = (pa.scalar(self.version, pa.int64()), pa.scalar(self.predicate), pa.scalar(self.op))
         texts = lines.of(universe, columns, count).cast(pa.string())
         return pa.RecordBatch.from_arrays([*(pa.repeat(one, count) for one in said), texts], schema=SCHEMA)
@@ -41,7 +40,7 @@ class FeedRows:
         yield self.of(universe, codes, batch.num_rows)
 
     def on_spark(self, result: SparkResult) -> DataFrame:
-        """The same for facts that stand on Spark, of a predicate with arguments."""
+        """Return the rows for facts that are on Spark, of a predicate with arguments."""
         rows = result.decoded
         names = rows.frame.columns
         hashed = [names[place] for place in rows.summary.hashed]

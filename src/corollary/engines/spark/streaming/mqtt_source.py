@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from corollary.sources.mqtt.journal import Journal, Message
-from corollary.sources.mqtt.receiver import Broker, Receiver
+from corollary.io.mqtt.journal import Journal, Message
+from corollary.io.mqtt.receiver import Broker, Receiver
 
 _SCHEMA = "number long, topic string, payload binary, time timestamp, retained boolean, lost string"
 _FIELDS = pa.schema(
@@ -52,8 +52,8 @@ class MqttDataSource(DataSource):
         return MqttReader(dict(self.options))
 
 
-class Range(InputPartition):
-    """Messages behind a number, up to another."""
+class MessageRange(InputPartition):
+    """The messages after a number, up to another."""
 
     def __init__(self, after: int, until: int) -> None:
         super().__init__((after, until))
@@ -77,7 +77,7 @@ class MqttReader(DataSourceStreamReader):
         self._receiver: Receiver | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks get."""
+        """Return the state for tasks, which have no receiver."""
         return {**self.__dict__, "_receiver": None}
 
     def _journal(self) -> Journal:
@@ -102,10 +102,10 @@ class MqttReader(DataSourceStreamReader):
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         if start["message"] + 1 < self._journal().first:
             raise ValueError(f"{self._folder} has no messages before {self._journal().first} any more")
-        return [Range(start["message"], end["message"])]
+        return [MessageRange(start["message"], end["message"])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Range)
+        assert isinstance(partition, MessageRange)
         held: list[Message] = []
         for message in Journal(self._folder).messages(partition.after, partition.until):
             held.append(message)

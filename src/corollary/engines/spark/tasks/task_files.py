@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from corollary.engines.spark.task_failures import Told
+from corollary.engines.spark.failures import FailureReport
 
 MANIFEST = pa.schema([("manifest", pa.string())])
 MANIFEST_SCHEMA = "manifest string"
@@ -40,7 +40,7 @@ class WrittenFile:
 
 @dataclass
 class NodeRecord:
-    """What evaluating a hyper-node in one task has cost; `unfinished` says why the task stopped before its end."""
+    """The cost of evaluating a hyper-node in one task; `unfinished` says why the task stopped before its end."""
 
     node: int
     detail: str = ""
@@ -51,26 +51,26 @@ class NodeRecord:
 
 
 @dataclass
-class Manifest:
+class TaskManifest:
     """Everything that one task tells."""
 
     files: list[WrittenFile] = field(default_factory=list)
     nodes: list[NodeRecord] = field(default_factory=list)
     terms: str | None = None
-    failure: Told | None = None
+    failure: FailureReport | None = None
     """A mistake of the user's."""
 
     def batch(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array([json.dumps(asdict(self))])], schema=MANIFEST)
 
     @classmethod
-    def read(cls, text: str) -> Manifest:
-        told: dict[str, Any] = json.loads(text)
-        failure = told["failure"]
+    def read(cls, text: str) -> TaskManifest:
+        parsed: dict[str, Any] = json.loads(text)
+        failure = parsed["failure"]
         return cls(
-            [WrittenFile(**one) for one in told["files"]],
-            [NodeRecord(**one) for one in told["nodes"]],
-            told["terms"],
+            [WrittenFile(**one) for one in parsed["files"]],
+            [NodeRecord(**one) for one in parsed["nodes"]],
+            parsed["terms"],
             (failure[0], failure[1], failure[2]) if failure else None,
         )
 
@@ -95,9 +95,3 @@ def write_file(directory: str, name: str, batches: Iterable[pa.RecordBatch]) -> 
             if writer is not None:
                 writer.close()
     return f"{directory}/{file}", rows
-
-
-def batches_of(columns: list[Any], names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of ids in pieces."""
-    for start in range(0, len(columns[0]), PIECE):
-        yield pa.RecordBatch.from_arrays([pa.array(column[start : start + PIECE]) for column in columns], names=names)

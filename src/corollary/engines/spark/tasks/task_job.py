@@ -8,25 +8,29 @@ task that derives too much stops, tells so, and gives what it has: all of it is 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from corollary.analysis import Module
 from corollary.diagnostics import ProgramError
-from corollary.engines.embedded.evaluation import Evaluation, Report, Store
-from corollary.engines.embedded.relation import Codes, Counts, Relation
-from corollary.engines.embedded.runner import Work
+from corollary.engines.embedded.evaluation import Evaluation, RelationStore, Report
+from corollary.engines.embedded.kernels.runner import Work
+from corollary.engines.embedded.relations.relation import Codes, Counts, Relation
+from corollary.engines.spark.failures import failure_report
 from corollary.engines.spark.relations import COUNT, column_names
-from corollary.engines.spark.task_failures import told
-from corollary.engines.spark.tasks.task_files import PIECE, Manifest, NodeRecord, WrittenFile, write_file
+from corollary.engines.spark.tasks.task_files import PIECE, NodeRecord, TaskManifest, WrittenFile, write_file
 from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.planning import NormalRule
-from corollary.planning.alternation import alternates
+from corollary.planning.normal_form import alternates
+from corollary.planning.steps import is_auxiliary
+from corollary.program import Constant
+from corollary.reasoning.run import Run
+from corollary.settings import Limits
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -46,6 +50,17 @@ class Caps:
 
 
 @dataclass(frozen=True)
+class TaskLimits:
+    """The limits of the operation that a task is part of; `facts_beside` are those of predicates that the task is not given.
+
+    Seconds are the driver's, which ends the task.
+    """
+
+    limits: Limits
+    facts_beside: int = 0
+
+
+@dataclass(frozen=True)
 class TaskNode:
     """A hyper-node as it travels: rules without spans, and the names of the program's predicates."""
 
@@ -61,7 +76,7 @@ class TaskNode:
 
     @property
     def may_be_replaced(self) -> bool:
-        """Whether a closure may write the relation anew, in another order."""
+        """Whether a closure may rewrite the relation in another order."""
         return len(self.modules) == 1 and self.modules[0].predicate is not None
 
 
@@ -78,9 +93,9 @@ class TaskJob:
     directory: str
     caps: Caps
     collisions: CollisionTable
-    orders_texts: bool
     discards_errors: bool = True
     without: frozenset[str] = frozenset()
+    limits: TaskLimits = field(default_factory=lambda: TaskLimits(Limits(rounds=None)))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         run = _Run(self)
@@ -90,15 +105,27 @@ class TaskJob:
         yield run.manifest.batch()
 
 
+class _TaskRun(Run):
+    """A run inside a task: limits and caps stop it, and the driver the task as a whole."""
+
+    def __init__(self, limits: Limits, check_caps: Callable[[], None]) -> None:
+        super().__init__(limits)
+        self._check_caps = check_caps
+
+    def check(self, facts: int | None = None) -> None:
+        super().check(facts)
+        self._check_caps()
+
+
 class _Run:
     def __init__(self, job: TaskJob) -> None:
         self._job = job
         self._terms = TaskUniverse(job.collisions)
-        self._store = Store(counted=any(node.counts for node in job.nodes))
+        self._store = RelationStore(counted=any(node.counts for node in job.nodes))
         self._store.universe = self._terms.universe
         self._loaded = 0
         self._checked = 0.0
-        self.manifest = Manifest()
+        self.manifest = TaskManifest()
 
     # -- facts in ----------------------------------------------------------------------------------------------------
 
@@ -132,8 +159,9 @@ class _Run:
     def evaluate(self) -> None:
         job = self._job
         self._loaded = self._store.size
-        work = Work(discards_errors=job.discards_errors, check=self._check)
-        evaluation = Evaluation(self._store, work, orders_texts=job.orders_texts, without=job.without)
+        run = _TaskRun(job.limits.limits, self._check)
+        work = Work(discards_errors=job.discards_errors, run=run, facts=self._facts)
+        evaluation = Evaluation(self._store, work, without=job.without)
         for predicate, arity in job.inputs:
             self._store.relation(predicate, arity)
         for number, node in enumerate(job.nodes):
@@ -142,7 +170,7 @@ class _Run:
             try:
                 self._evaluate(evaluation, work, node, record)
             except ProgramError as error:
-                self.manifest.failure = told(error)
+                self.manifest.failure = failure_report(error)
                 return
             if record.unfinished:
                 break
@@ -176,6 +204,11 @@ class _Run:
                     self._write(record.node, name, known)
         record.seconds = time.perf_counter() - started
 
+    def _facts(self) -> int:
+        """How many facts there are by now, here and elsewhere."""
+        mine = (relation.size for name, relation in self._store.relations.items() if not is_auxiliary(name))
+        return self._job.limits.facts_beside + sum(mine)
+
     def _check(self) -> None:
         now = time.monotonic()
         if now - self._checked < _CHECK_EVERY:
@@ -200,7 +233,7 @@ class _Run:
             self.manifest.files.append(WrittenFile(node, predicate, path, rows))
 
     def _write_counted(self, node: int, predicate: str, known: int, counts: Counts) -> None:
-        """What a hyper-node derives, with counts; and what is new of it, where that is not the same."""
+        """Write the facts that a hyper-node derives, with counts; and the new facts, where those are not the same."""
         relation = self._store.relations[predicate]
         rows = relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
         counts = counts[: relation.size]
@@ -234,7 +267,7 @@ class _Run:
 
 
 class _Before:
-    """A relation before a hyper-node ran: what is new afterwards stands behind, unless a closure has replaced the rows."""
+    """A relation before a hyper-node ran: new facts are appended, unless a closure has replaced the rows."""
 
     def __init__(self, relation: Relation, may_be_replaced: bool) -> None:
         self.size = relation.size
@@ -253,3 +286,42 @@ class _Before:
         for start in range(0, relation.size, PIECE):
             piece = relation.facts[start : start + PIECE]
             yield piece[~known.contains(piece)]
+
+
+# Rules as they travel to tasks: without the places in the text, which would drag the whole text along.
+
+
+T = TypeVar("T")
+
+
+def without_spans(part: T) -> T:
+    """Return a copy of a part of a rule without any spans."""
+    plain: Any = _plain(part)
+    return plain  # type: ignore[no-any-return]
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, Constant):
+        return Constant(part.value)
+    if isinstance(part, tuple):
+        return tuple(_plain(one) for one in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        changed = {one.name: None if one.name == "span" else _plain(getattr(part, one.name)) for one in fields(part)}
+        return replace(part, **changed)
+    return part
+
+
+def constants_of(rule: NormalRule) -> list[Constant]:
+    """Every constant that a rule writes, in the order of its parts."""
+    return list(dict.fromkeys(_constants(rule)))
+
+
+def _constants(part: Any) -> Iterator[Constant]:
+    if isinstance(part, Constant):
+        yield part
+    elif isinstance(part, tuple):
+        for one in part:
+            yield from _constants(one)
+    elif is_dataclass(part) and not isinstance(part, type):
+        for one in fields(part):
+            yield from _constants(getattr(part, one.name))

@@ -1,14 +1,14 @@
-"""What tasks told, as frames: the driver reads manifests, never facts."""
+"""The outputs of tasks as frames: the driver reads manifests, never facts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from corollary.engines.spark.failures import failure_of
 from corollary.engines.spark.relations import COUNT, Frame, id_schema
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
-from corollary.engines.spark.task_failures import failure_of
-from corollary.engines.spark.tasks.task_files import MANIFEST_SCHEMA, Manifest, NodeRecord, WrittenFile
+from corollary.engines.spark.tasks.task_files import MANIFEST_SCHEMA, NodeRecord, TaskManifest, WrittenFile
 from corollary.engines.spark.terms.task_universe import TERM_SCHEMA
 
 if TYPE_CHECKING:
@@ -51,17 +51,17 @@ class FileFrame(Frame):
 
 def run_tasks(
     df: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-) -> list[Manifest]:
+) -> list[TaskManifest]:
     """Runs a function over the partitions; there is one manifest per task."""
-    return [Manifest.read(row[0]) for row in df.mapInArrow(function, MANIFEST_SCHEMA).collect()]
+    return [TaskManifest.read(row[0]) for row in df.mapInArrow(function, MANIFEST_SCHEMA).collect()]
 
 
 def task_directory(context: Context) -> str:
     return f"{context.workspace.path}/tasks"
 
 
-def outcomes_of(manifests: Sequence[Manifest], jobs: Sequence[NodeJob], spark: SparkSession) -> list[NodeOutcome]:
-    """What became of each hyper-node; those that no task came to are missing. New constants are with the last one."""
+def outcomes_of(manifests: Sequence[TaskManifest], jobs: Sequence[NodeJob], spark: SparkSession) -> list[NodeOutcome]:
+    """Return the outcome of each hyper-node that a task evaluated. New constants are with the last one."""
     for manifest in manifests:
         if manifest.failure is not None:
             raise failure_of(*manifest.failure, (rule for job in jobs for rule in job.rules))

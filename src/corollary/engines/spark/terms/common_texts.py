@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corollary.engines.embedded.text_buffers import text_buffers
+from corollary.engines.embedded.values.constants import text_buffers
 from corollary.language import print_value
 from corollary.language.literals import STANDARD_PREFIXES
 from corollary.program import Iri, Literal

@@ -1,4 +1,4 @@
-"""What the universe says of a constant: its common form, its canonical form and its datatype; from codes and back to them.
+"""The forms of a constant in the universe: its common form, its canonical form and its datatype; from codes and back to them.
 
 Canonical form and datatype together are the constant, and nothing else: two constants never share both. The common form is for
 people. Plain kinds go column by column; structures and lists, which programs rarely have as constants, one by one.
@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corollary.engines.embedded.constants import encode_constants
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.tables import kinds_of
-from corollary.engines.embedded.text_buffers import text_buffers
-from corollary.engines.embedded.universe import Kind, Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.constants import encode_constants, text_buffers
+from corollary.engines.embedded.values.tables import kinds_of
+from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.engines.spark.terms.common_texts import (
     doubles_in_programs,
     iris_in_programs,

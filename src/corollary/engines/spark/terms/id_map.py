@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relation import Codes
+from corollary.engines.embedded.relations.relation import Codes
 
 NOT_FOUND = np.uint32(0xFFFFFFFF)
 _U64 = np.uint64

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.embedded.relation import Codes
-from corollary.engines.embedded.term_table import gather
-from corollary.engines.embedded.universe import OPAQUE, Kind, Universe
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.term_table import gather
+from corollary.engines.embedded.values.universe import OPAQUE, Kind, Universe
 from corollary.engines.spark.terms.forms import codes_of_forms, form_table
 from corollary.engines.spark.terms.id_map import NOT_FOUND, IdMap
 from corollary.engines.spark.terms.ids import (
@@ -53,21 +53,21 @@ class TaskUniverse:
         self._map = IdMap()
         self._mapped = 0  # codes below this number are in the map
         self._ids = np.empty(1024, np.int64)
-        self._told = np.zeros(1024, np.bool_)  # codes that were taught, or that `new_terms` has told already
+        self._reported = np.zeros(1024, np.bool_)  # codes that were taught, or that `new_terms` has returned already
         self._known = 0  # codes below this number have their id in `_ids`
         self._all_told = 0  # `new_terms` has nothing to tell of codes below this number
         self._opaque = 0
         self._is_minting = True
 
     def learn(self, terms: pa.RecordBatch | pa.Table) -> None:
-        """What ids stand for, as rows of the universe; what is known already may come again."""
+        """Add the constants of ids, as rows of the universe; known ones may come again."""
         table = pa.table(terms) if isinstance(terms, pa.RecordBatch) else terms
         self._follow()
         ids = table.column("id").to_numpy()
         codes = self._codes_by_id().find(ids)
         missing = codes == NOT_FOUND
         opaque = ~missing
-        self._told[codes[opaque]] = True
+        self._reported[codes[opaque]] = True
         opaque[opaque] = self.universe.kinds[codes[opaque]] == Kind.OPAQUE
         if opaque.any():
             revealed, first = np.unique(codes[opaque], return_index=True)
@@ -76,7 +76,7 @@ class TaskUniverse:
             made = self._encode_forms(table, None if missing.all() else np.flatnonzero(missing))
             self._register(made, ids[missing])
             self._map_codes(made, ids[missing])
-            self._told[made] = True
+            self._reported[made] = True
 
     def explains(self, ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which of these ids stand for a constant that is known here."""
@@ -107,13 +107,13 @@ class TaskUniverse:
         return found
 
     def new_terms(self) -> pa.Table:
-        """Rows of the universe (`TERM_FIELDS`) of hashed constants that the task made and nobody taught it; each is told once."""
+        """Rows of the universe (`TERM_FIELDS`) of hashed constants that only this task made; each is returned once."""
         self._follow()
         new = slice(self._all_told, self.universe.size)
-        is_new = is_hashed(self._ids[new]) & ~self._told[new] & (self.universe.kinds[new] != Kind.OPAQUE)
+        is_new = is_hashed(self._ids[new]) & ~self._reported[new] & (self.universe.kinds[new] != Kind.OPAQUE)
         codes = (np.flatnonzero(is_new) + new.start).astype(np.uint32)
-        self._told[codes] = True
-        if not self._opaque:  # which may be told once they are revealed
+        self._reported[codes] = True
+        if not self._opaque:  # which may be returned once they are revealed
             self._all_told = self.universe.size
         forms = form_table(self.universe, codes)
         return pa.table([pa.array(self._ids[codes]), *forms.columns], schema=TERM_FIELDS)
@@ -175,8 +175,8 @@ class TaskUniverse:
         size = self.universe.size
         if size > len(self._ids):
             capacity = max(size, len(self._ids) * 2)
-            self._ids, self._told = np.resize(self._ids, capacity), np.resize(self._told, capacity)
-        self._told[self._known : size] = False
+            self._ids, self._reported = np.resize(self._ids, capacity), np.resize(self._reported, capacity)
+        self._reported[self._known : size] = False
         self._ids[codes] = ids
         self._known = size
 

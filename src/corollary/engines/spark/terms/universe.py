@@ -6,20 +6,23 @@ Tasks make ids alone, so two of them may make one id for two constants. `append`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from corollary.engines.embedded.universe import Universe
-from corollary.engines.spark.arrow_frames import rows_of_table
-from corollary.engines.spark.terms.forms import codes_of_forms
-from corollary.engines.spark.terms.held_terms import HeldTerms, each_once
+from corollary.engines.embedded.values.universe import Universe
+from corollary.engines.spark.terms.first_rows import first_places
+from corollary.engines.spark.terms.forms import TERM, codes_of_forms
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TERM_SCHEMA
-from corollary.engines.spark.terms.term_forms import TermForms
+from corollary.engines.spark_session.arrow_frames import rows_of_table
+from corollary.program.forms import LIST, Form
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -47,7 +50,7 @@ class Collisions(Exception):
 
 
 def settled(stage: Callable[[], T]) -> T:
-    """What a stage gives that makes ids with the collisions of the universe and appends what it made; run until none collide."""
+    """Run a stage that makes ids and adds them to the universe, again and again until no ids collide; return its result."""
     for _ in range(_MOST_RUNS):
         try:
             return stage()
@@ -65,7 +68,7 @@ class _Segment(NamedTuple):
 
 
 class SparkUniverse:
-    """Belongs to one knowledge base. Whoever makes ids does so with its `collisions`, as they are at that time."""
+    """Belongs to one knowledge base. Ids are made with its current `collisions`."""
 
     def __init__(
         self, spark: SparkSession, workspace: Workspace, hash_bits: int = HASH_BITS, most_held: int = 0
@@ -78,8 +81,13 @@ class SparkUniverse:
         self._segments: list[_Segment] = []
         self.collisions = CollisionTable(hash_bits=hash_bits)
         self.term_forms = TermForms(self.everything)
-        self.untold: list[DataFrame] = []
-        """Constants that came since a store was told of all of them; who keeps a store empties it."""
+        self.unstored: list[DataFrame] = []
+        """Constants that are in no store yet; the store empties it when it has written them."""
+
+    def nest(self, deepest: int) -> None:
+        """From now on tasks make terms that are nested so deep. The table stays the same object where nothing changes."""
+        if self.collisions.deepest != deepest:
+            self.collisions = replace(self.collisions, deepest=deepest)
 
     @property
     def rows(self) -> int:
@@ -99,12 +107,12 @@ class SparkUniverse:
 
     def restore(self, terms: Sequence[DataFrame], collisions: CollisionTable) -> None:
         """Starts from constants that a store has; an id may occur more than once."""
-        self.collisions = collisions
+        self.collisions = replace(collisions, deepest=self.collisions.deepest)
         if terms:
             df = reduce(lambda left, right: left.union(right), terms).dropDuplicates(["id"])
             self._segments = [_Segment(*self._workspace.write(df, "universe"))]
             self.term_forms.wait(self._segments[0].df)
-        self.untold = []
+        self.unstored = []
 
     def forms(self, ids: DataFrame) -> DataFrame:
         """The rows of the ids in the column `id` of a table; inline ones have none."""
@@ -161,7 +169,7 @@ class SparkUniverse:
         return rows
 
     def _append_in_driver(self, terms: pa.Table) -> int | None:
-        """The same where the driver keeps all constants and none collide; None where that is not so."""
+        """Like `append`, where the driver keeps all constants and none collide; None where that is not so."""
         if terms.num_rows > _SMALL or not self._holds_all():
             return None
         found = terms.group_by(["id", "canonical", "datatype"], use_threads=False).aggregate([("common", "min")])
@@ -238,7 +246,7 @@ class SparkUniverse:
 
     def _add(self, df: DataFrame, rows: int, held: HeldTerms | None = None) -> None:
         self._segments.append(_Segment(df, rows, held))
-        self.untold.append(df)
+        self.unstored.append(df)
         self.term_forms.wait(df)
         if len(self._segments) > _MOST_SEGMENTS:
             ordered = sorted(self._segments, key=lambda segment: segment.rows)
@@ -288,3 +296,125 @@ def _new_salts(rows: list[tuple[int, int, str, str]], table: CollisionTable) -> 
         salts[form], number = next((option for option in options if option[1] not in taken), (first, 0))
         taken.add(number)
     return salts
+
+
+# Constants that the driver has, or keeps to see without a job of Spark which constants are known.
+
+
+_FORMS = ["common", "canonical", "datatype"]
+_TEXTS = pa.schema([(name, pa.large_string()) for name in _FORMS])
+
+
+def each_once(terms: pa.Table) -> pa.Table | None:
+    """Rows of the universe, each of them once; None where an id stands for two constants."""
+    ids = terms.column("id").to_numpy()
+    places = first_places(ids.reshape(-1, 1))
+    is_first = places == np.arange(len(ids))
+    if is_first.all():
+        return terms
+    repeated = np.flatnonzero(~is_first)
+    for name in ("canonical", "datatype"):
+        texts = terms.column(name).cast(
+            pa.large_string()
+        )  # those of many files may have more bytes than others can hold
+        if not pc.all(pc.equal(texts.take(pa.array(repeated)), texts.take(pa.array(places[repeated])))).as_py():
+            return None
+    return terms.filter(pa.array(is_first))
+
+
+@dataclass(frozen=True)
+class HeldTerms:
+    """Sorted by id, and each id once."""
+
+    ids: np.ndarray[Any, np.dtype[np.int64]]
+    texts: pa.Table
+
+    @classmethod
+    def of(cls, terms: pa.Table) -> HeldTerms:
+        """From rows with the columns of the universe; an id occurs once."""
+        ids = terms.column("id").to_numpy()
+        order = np.argsort(ids, kind="stable")
+        texts = terms.select(_FORMS).cast(_TEXTS).combine_chunks()
+        return cls(ids[order], texts.take(pa.array(order)).combine_chunks())
+
+    @classmethod
+    def read(cls, df: DataFrame) -> HeldTerms:
+        return cls.of(df.select("id", *_FORMS).toArrow())
+
+    @classmethod
+    def together(cls, parts: Sequence[HeldTerms]) -> HeldTerms:
+        """Of parts that have no id in common."""
+        texts = pa.concat_tables([part.texts for part in parts])
+        ids = np.concatenate([part.ids for part in parts])
+        return cls.of(texts.append_column("id", pa.array(ids)))
+
+    def look_up(self, terms: pa.Table) -> tuple[Any, int]:
+        """Which of some constants have an id that is here, and how many of those stand for something else here."""
+        known, places = self._places(terms.column("id").to_numpy())
+        here, there = self.texts.take(pa.array(places)), terms.filter(pa.array(known))
+        canonical, datatype = (
+            pc.equal(here.column(name), there.column(name).cast(pa.large_string())) for name in _FORMS[1:]
+        )
+        return known, len(places) - int(pc.sum(pc.and_(canonical, datatype)).as_py() or 0)
+
+    def forms(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
+        """The rows of those ids that are here."""
+        known, places = self._places(ids)
+        return self.texts.take(pa.array(places)).add_column(0, "id", pa.array(ids[known]))
+
+    def _places(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any]:
+        """Which ids are here, and where those are."""
+        if not len(self.ids):
+            return np.zeros(len(ids), np.bool_), np.empty(0, np.int64)
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        known = self.ids[places] == ids
+        return known, places[known]
+
+
+# Which forms the function terms and lists of a universe have: rules about equal constants are made for each of them.
+
+
+_MOST_WAITING = 16  # tables; the universe itself puts them together
+_SCHEMA = "name string, arguments int"
+_FIELDS = pa.schema([("name", pa.string()), ("arguments", pa.int32())])
+
+
+class TermForms:
+    """Looks only at constants that have come since it was asked last; who is never asked looks at none, and keeps no tables."""
+
+    def __init__(self, everything: Callable[[], Sequence[DataFrame]]) -> None:
+        """`everything` gives all rows of the universe."""
+        self._everything = everything
+        self._found: frozenset[Form] = frozenset()
+        self._waiting: list[DataFrame] = []
+        self._is_behind = False
+
+    def wait(self, terms: DataFrame) -> None:
+        """More rows of the universe."""
+        self._waiting.append(terms)
+        if len(self._waiting) > _MOST_WAITING:
+            self._waiting, self._is_behind = [], True
+
+    def all(self) -> frozenset[Form]:
+        waiting = self._everything() if self._is_behind else self._waiting
+        if waiting:
+            terms = reduce(lambda left, right: left.union(right), waiting)
+            texts = terms.where(terms.datatype == TERM).select("canonical")
+            rows = texts.mapInArrow(_forms_of_texts, _SCHEMA).distinct().collect()
+            self._found |= {(row["name"], row["arguments"]) for row in rows}
+            self._waiting, self._is_behind = [], False
+        return self._found
+
+
+def _forms_of_texts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    found = {form for batch in batches for text in batch.column(0).to_pylist() for form in _forms(json.loads(text))}
+    names, arguments = zip(*found, strict=True) if found else ((), ())
+    yield pa.RecordBatch.from_arrays([pa.array(names, pa.string()), pa.array(arguments, pa.int32())], schema=_FIELDS)
+
+
+def _forms(nested: Any) -> Iterator[Form]:
+    """Those of a canonical text, as `forms.term_text` writes it, and of all terms inside."""
+    if isinstance(nested, dict):
+        yield (nested["name"], len(nested["of"])) if "name" in nested else LIST
+        for part in nested["of"]:
+            yield from _forms(part)

@@ -1,0 +1,328 @@
+"""The universe: every constant that the knowledge base has seen, each with a dense code.
+
+Codes are numbers from 0 on, so that pairs pack into one word and indexes need no hashing. An integer that fits into 64 bits, a
+double and a boolean are kept inline; every other constant has its kind and its canonical text in one long array of bytes.
+Whole columns are encoded and decoded by kernels; no Python object is made for a cell on the way in. An *opaque* constant is
+known by a number only, which the outside gave it: it is equal to itself, and has no value until somebody tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corollary.engines.embedded.relations import capacity
+from corollary.engines.embedded.relations.memory import address
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.term_table import encode_bytes, encode_words, gather, rehash, replace_codes
+from corollary.program import Constant, Iri, Literal, Structure, Value, canonical
+from corollary.settings import DEEPEST
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.values.structures import Structures
+    from corollary.engines.embedded.values.value_keys import ValueKeys
+
+_FIRST = 1024
+_PIECE = 1 << 20
+
+
+class Kind(IntEnum):
+    """The kind of a constant; the numbers are part of the encoding."""
+
+    INTEGER = 0
+    DOUBLE = 1
+    BOOLEAN = 2
+    STRING = 3
+    IRI = 4
+    DECIMAL = 5
+    LARGE_INTEGER = 6
+    LITERAL = 7
+    TERM = 8
+    OPAQUE = 9
+
+
+EQUAL_BY_VALUE = (Kind.DOUBLE, Kind.LITERAL, Kind.TERM)
+"""Kinds of constants that may equal others: a double an integer, a moment the same in another time zone; NaN is not itself."""
+
+
+def may_equal_others(kinds: np.ndarray[Any, Any]) -> bool:
+    """Whether `=` may find constants of these kinds equal that are not the same, or the other way round."""
+    return bool(np.isin(kinds, EQUAL_BY_VALUE).any())
+
+
+OPAQUE = "\0opaque"
+"""The name of the structure that stands for the value of an opaque constant."""
+
+
+class Universe:
+    """`size` constants; `kinds[code]` tells what one is, `words[code]` its value or where its text starts."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.kinds = np.empty(_FIRST, np.uint8)
+        self.words = np.empty(_FIRST, np.int64)
+        self.lengths = np.empty(_FIRST, np.uint32)
+        self._texts = np.empty(1 << 16, np.uint8)
+        self._text_size = 0
+        self._table = np.zeros(_FIRST * 2, np.uint64)
+        self._terms: list[Value | None] = []  # None for a term whose value nobody has asked for
+        self._term_codes: dict[object, int] = {}
+        self.structures: Structures | None = None  # what terms are made of, as far as somebody asked
+        self.value_keys: ValueKeys | None = None  # what constants are equal to by value, as far as somebody asked
+        self.deepest = DEEPEST  # how deep the terms may be nested that rules make
+        self.revealed = 0  # how many opaque constants have got their values; who keeps values of codes looks at it
+
+    @property
+    def texts(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes of all texts, one after the other."""
+        return self._texts
+
+    @property
+    def _shift(self) -> int:
+        """By how many bits the hash of a constant is longer than the number of its slot."""
+        return 33 - len(self._table).bit_length()
+
+    @property
+    def code_bits(self) -> int:
+        """Bits that hold every code, with the all-ones pattern left free."""
+        return int(self.size + 1).bit_length()
+
+    # -- encoding ----------------------------------------------------------------------------------------------------
+
+    def encode_integers(self, values: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
+        return self._encode_words(Kind.INTEGER, np.ascontiguousarray(values, np.int64))
+
+    def encode_doubles(self, values: np.ndarray[Any, np.dtype[np.float64]]) -> Codes:
+        doubles = np.ascontiguousarray(values, np.float64).copy()
+        doubles[np.isnan(doubles)] = np.nan  # one NaN, whatever its bits
+        return self._encode_words(Kind.DOUBLE, doubles.view(np.int64))
+
+    def encode_booleans(self, values: np.ndarray[Any, np.dtype[np.bool_]]) -> Codes:
+        return self._encode_words(Kind.BOOLEAN, np.ascontiguousarray(values, np.int64))
+
+    def encode_identities(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
+        """Codes of things that are known by a number and equal nothing but themselves."""
+        return self._encode_words(Kind.OPAQUE, np.ascontiguousarray(numbers, np.int64))
+
+    def encode_texts(self, kind: Kind, data: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any]) -> Codes:
+        """Texts as Arrow keeps them: bytes and n + 1 offsets."""
+        count = len(offsets) - 1
+        codes = np.empty(count, np.uint32)
+        for start in range(0, count, _PIECE):
+            stop = min(count, start + _PIECE)
+            size = int(offsets[stop] - offsets[start])
+            if size > capacity.MOST_TEXT:
+                capacity.check_text(int(np.diff(offsets[start : stop + 1]).max()))
+            self._reserve(stop - start, size)
+            self.size, self._text_size = encode_bytes(
+                data, address(data), offsets, start, stop, int(kind), self.kinds, self.words, self.lengths, self._texts,
+                self._text_size, self._table, address(self._table), self._shift, self.size, codes,
+            )  # fmt: skip
+        return codes
+
+    def _encode_words(self, kind: Kind, values: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
+        codes = np.empty(len(values), np.uint32)
+        for start in range(0, len(values), _PIECE):
+            stop = min(len(values), start + _PIECE)
+            self._reserve(stop - start, 0)
+            self.size = encode_words(
+                values[start:stop], int(kind), self.kinds, self.words, self._table, address(self._table), self._shift,
+                self.size, codes[start:stop],
+            )  # fmt: skip
+        return codes
+
+    def encode_values(self, values: Sequence[Value]) -> Codes:
+        """Python values of any kinds; used for constants of programs and for small inputs."""
+        codes = np.empty(len(values), np.uint32)
+        if values and all(type(value) is int and -(1 << 63) <= value < 1 << 63 for value in values):
+            return self.encode_integers(np.array(values, np.int64))
+        if values and all(type(value) is str for value in values):
+            return self._encode_texts_of(Kind.STRING, [value.encode() for value in values])  # type: ignore[union-attr]
+        for position, value in enumerate(values):
+            codes[position] = self.encode(value)
+        return codes
+
+    def encode(self, value: Value) -> int:
+        """The code of one constant, which it gets now if it has none."""
+        value = canonical(value)
+        if isinstance(value, (Structure, tuple)):
+            return self._encode_term(value)
+        if isinstance(value, bool):
+            return int(self.encode_booleans(np.array([value]))[0])
+        if isinstance(value, int) and -(1 << 63) <= value < 1 << 63:
+            return int(self.encode_integers(np.array([value], np.int64))[0])
+        if isinstance(value, float):
+            return int(self.encode_doubles(np.array([value]))[0])
+        kind, text = _as_text(value)
+        return int(self._encode_texts_of(kind, [text])[0])
+
+    def _encode_texts_of(self, kind: Kind, texts: list[bytes]) -> Codes:
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        return self.encode_texts(kind, np.frombuffer(b"".join(texts) or b"\0", np.uint8), offsets)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every constant has its value, so that a term can be known by the codes of its parts."""
+        return type(self) is Universe
+
+    def add_terms(self, count: int) -> Codes:
+        """New codes for terms whose parts `structures` knows."""
+        self._reserve(count, 0)
+        codes = np.arange(self.size, self.size + count, dtype=np.uint32)
+        self.kinds[codes] = Kind.TERM
+        self.words[codes] = np.arange(len(self._terms), len(self._terms) + count)
+        self._terms += [None] * count
+        self.size += count
+        return codes
+
+    def has_value(self, code: int) -> bool:
+        return self.kinds[code] != Kind.TERM or self._terms[self.words[code]] is not None
+
+    def set_value(self, code: int, value: Value) -> None:
+        self._terms[self.words[code]] = value
+
+    def _encode_term(self, value: Value) -> int:
+        if self.is_complete:
+            from corollary.engines.embedded.values.structures import structures_of
+
+            return structures_of(self).encode(value)
+        key = Constant(value)
+        code = self._term_codes.get(key)
+        if code is None:
+            self._reserve(1, 0)
+            code = self.size
+            self.kinds[code], self.words[code] = Kind.TERM, len(self._terms)
+            self.size += 1
+            self._terms.append(value)
+            self._term_codes[key] = code
+        return code
+
+    def add_opaque(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
+        """New codes for constants of which only these numbers are known; nobody looks for them by number here."""
+        self._reserve(len(numbers), 0)
+        codes = np.arange(self.size, self.size + len(numbers), dtype=np.uint32)
+        self.kinds[codes], self.words[codes], self.lengths[codes] = Kind.OPAQUE, numbers, 0
+        self.size += len(numbers)
+        return codes
+
+    def reveal(self, opaque: Codes, made: Codes) -> None:
+        """The opaque constants turn out to be those that have just got the last codes, which are free again afterwards."""
+        assert (np.sort(made) == np.arange(self.size - len(made), self.size)).all(), "only the last codes can move"
+        replace_codes(
+            self.kinds, self.words, self.lengths, address(self._texts), self._table, self._shift, made, opaque
+        )
+        terms = self.kinds[made] == Kind.TERM
+        for word, code in zip(self.words[made[terms]].tolist(), opaque[terms].tolist(), strict=True):
+            self._term_codes[Constant(self._terms[word])] = code
+        for array in (self.kinds, self.words, self.lengths):
+            array[opaque] = array[made]
+        self.size -= len(made)
+        self.revealed += len(made)
+
+    def make_room(self, entries: int) -> None:
+        """Makes room for so many new inline constants."""
+        self._reserve(entries, 0)
+
+    @property
+    def table_fields(self) -> tuple[int, int, int, int, int]:
+        """The fields that a kernel needs to find and add integers: addresses of kinds, words and table, shift and mask."""
+        return address(self.kinds), address(self.words), address(self._table), self._shift, len(self._table) - 1
+
+    def _reserve(self, entries: int, text: int) -> None:
+        wanted = self.size + entries
+        capacity.check_codes(wanted)
+        if wanted > len(self.kinds):
+            room = max(wanted, len(self.kinds) * 2)
+            self.kinds = _grown(self.kinds, room)
+            self.words = _grown(self.words, room)
+            self.lengths = _grown(self.lengths, room)
+        if self._text_size + text > len(self._texts):
+            self._texts = _grown(self._texts, max(self._text_size + text, len(self._texts) * 2))
+        if wanted * 3 > len(self._table) * 2:
+            smaller, self._table = self._table, np.zeros(1 << (wanted * 3 // 2).bit_length(), np.uint64)
+            rehash(smaller, self._table, self._shift)
+
+    # -- decoding ----------------------------------------------------------------------------------------------------
+
+    def value(self, code: int) -> Value:
+        kind, word = Kind(self.kinds[code]), int(self.words[code])
+        match kind:
+            case Kind.INTEGER:
+                return word
+            case Kind.DOUBLE:
+                return float(self.words[code : code + 1].view(np.float64)[0])
+            case Kind.BOOLEAN:
+                return bool(word)
+            case Kind.TERM:
+                term = self._terms[word]
+                return self.structures.value_of(code) if term is None and self.structures is not None else term  # type: ignore[return-value]
+            case Kind.OPAQUE:
+                return Structure(OPAQUE, (word,))
+            case _:
+                text = self._texts[word : word + int(self.lengths[code])].tobytes().decode("utf-8", "surrogatepass")
+                return _from_text(kind, text)
+
+    def values(self, codes: Iterable[int]) -> list[Value]:
+        """The values of many codes; each distinct code is decoded once."""
+        known: dict[int, Value] = {}
+        found: list[Value] = []
+        for code in codes:
+            if code not in known:
+                known[code] = self.value(code)
+            found.append(known[code])
+        return found
+
+    def text_column(self, codes: Codes) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Bytes and offsets of constants that have a text, ready for Arrow."""
+        lengths = self.lengths[codes].astype(np.int64)
+        offsets = np.zeros(len(codes) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return gather(self._texts, self.words[codes], offsets), offsets
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.kinds, self.words, self.lengths, self._texts, self._table)
+        return sum(array.nbytes for array in arrays)
+
+
+def _grown(array: np.ndarray[Any, Any], room: int) -> np.ndarray[Any, Any]:
+    grown = np.empty(room, array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _as_text(value: Value) -> tuple[Kind, bytes]:
+    match value:
+        case str():
+            return Kind.STRING, value.encode("utf-8", "surrogatepass")
+        case Iri():
+            return Kind.IRI, value.value.encode("utf-8", "surrogatepass")
+        case int():
+            return Kind.LARGE_INTEGER, hex(value).encode()
+        case Decimal():
+            return Kind.DECIMAL, format(value, "f").encode()
+        case Literal():
+            parts = (value.datatype, value.language or "", value.lexical)
+            return Kind.LITERAL, "\0".join(parts).encode("utf-8", "surrogatepass")
+        case _:
+            raise AssertionError(f"{value!r} has no text")
+
+
+def _from_text(kind: Kind, text: str) -> Value:
+    match kind:
+        case Kind.STRING:
+            return text
+        case Kind.IRI:
+            return Iri(text)
+        case Kind.LARGE_INTEGER:
+            return int(text, 16)
+        case Kind.DECIMAL:
+            return Decimal(text)
+        case _:
+            datatype, language, lexical = text.split("\0", 2)
+            return Literal(lexical, datatype, language or None)

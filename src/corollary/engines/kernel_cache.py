@@ -1,0 +1,77 @@
+"""Where compiled kernels are kept between processes: never any that was compiled from other sources.
+
+numba finds a compiled function by the text of its own file. But kernels have constants, types and other kernels of the files
+that they import inside them: after an upgrade, or `git pull`, what was compiled before would give the answers of before. So the
+names of our cached files carry a digest of all files that kernels are made of, and those with another digest go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba.core import caching
+
+_PACKAGE = Path(__file__).parent.parent
+_WITH_KERNELS = ("engines", "io", "store")
+_KERNEL = re.compile(rb"^from numba import|^import numba|marking\.compiled import", re.M)
+_IMPORT = re.compile(rb"^from (corollary[.\w]+) import", re.M)
+_CACHED = re.compile(r"-([0-9a-f]{12})\.[^-]*\.nb[ic]$")
+_TIDIED: set[str] = set()  # directories in which nothing old is left
+
+
+@cache
+def digest() -> str:
+    """Return the digest of the files that have kernels and of those that they import."""
+    texts = {path: path.read_bytes() for part in _WITH_KERNELS for path in (_PACKAGE / part).rglob("*.py")}
+    texts = {path: text for path, text in texts.items() if _KERNEL.search(text)}
+    names = {name.decode() for text in texts.values() for name in _IMPORT.findall(text)}
+    for part in (_PACKAGE.parent.joinpath(*name.split(".")) for name in names):
+        for path in (part.with_suffix(".py"), part / "__init__.py"):
+            if path not in texts and path.is_file():
+                texts[path] = path.read_bytes()
+    found = hashlib.sha256()
+    for path, text in sorted(texts.items()):
+        found.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + text + b"\0")
+    return found.hexdigest()[:12]
+
+
+def _of_ours(locator: Any) -> Any:
+    """Return a locator as numba's own, for the files of this package only."""
+
+    class KernelLocator(locator):  # type: ignore[misc]
+        def get_disambiguator(self) -> str:
+            return f"{super().get_disambiguator()}-{digest()}"
+
+        def ensure_cache_path(self) -> None:
+            super().ensure_cache_path()
+            folder = self.get_cache_path()
+            if folder not in _TIDIED:
+                _TIDIED.add(folder)
+                _tidy(folder)
+
+        @classmethod
+        def from_function(cls, py_func: Any, py_file: str) -> Any:
+            if not py_file.startswith(f"{_PACKAGE}{os.sep}"):
+                return None
+            return super().from_function(py_func, py_file)
+
+    return KernelLocator
+
+
+def _tidy(folder: str) -> None:
+    """Removes what was compiled from other sources."""
+    for entry in os.scandir(folder):
+        found = _CACHED.search(entry.name)
+        if found is not None and found[1] != digest():
+            with suppress(OSError):  # somebody else removes it, too
+                os.unlink(entry.path)
+
+
+known = caching.CacheImpl._locator_classes
+known[:0] = [_of_ours(locator) for locator in known]

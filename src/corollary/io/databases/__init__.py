@@ -1,0 +1,6 @@
+"""Databases: tables whose rows are read, asked for or written; a file for each kind of database."""
+
+POSTGRES = ("postgresql://", "postgres://")
+"""How the address of a PostgreSQL database starts, which Corollary talks to itself."""
+JDBC = "jdbc:"
+"""How the address of a database starts that Spark talks to."""

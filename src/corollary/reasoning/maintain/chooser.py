@@ -1,0 +1,392 @@
+"""The strategies: how a step follows changes, by name. All give the same facts; they differ in what they cost.
+
+A strategy chooses a way for each step that a transaction affects. What costs most is not the same everywhere. Where compiled
+loops run the rules, cost is the number of rule instances, which can be counted and limited (`_ByInstances`). Where every look
+at the facts is a job of a cluster, cost is mostly the number of jobs (`_ByJobs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from corollary.analysis import HyperNode, RuleGraph
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.base import MaintainedStep, OverBudget, StepFacts
+from corollary.planning.steps import Step
+from corollary.program import Atom, atoms_of
+from corollary.reasoning.maintain.aggregates import touched_groups
+from corollary.reasoning.maintain.backward_forward import maintain_by_checking
+from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
+from corollary.reasoning.maintain.recursive_step import StepChange, insert_only
+from corollary.reasoning.maintain.step_rules import atoms_of_rule
+from corollary.reasoning.maintain.steps import steps_in_order
+from corollary.settings import WITH_MODULES
+
+if TYPE_CHECKING:
+    from corollary.reasoning.maintain.transaction import Task
+
+_MOST = 0.5  # of an input has changed
+_FEW = 100  # facts of inputs; so many changes are always followed
+_AT_LEAST = 2_000  # rule instances, or facts, that are always worth a try; facts whose loss is always followed
+_COUNTING = 8  # a fact whose support changes costs as much as so many rule instances
+_MUCH_LOST, _MUCH_GAINED = 0.05, 0.25  # of all inputs of a recursive step: then it is recomputed without a try
+_TRIES = 5  # times as many instances as a deletion has taken: then what is left is not little
+_START = 5  # a recursive step that starts to change in more than this part of its facts is recomputed
+_SHARE = 20  # a deletion that reaches more than this part of the facts is not followed by jobs
+_LARGE_SHARE = 6  # a change of more than this part of the explicit facts is large
+_LEAST_CHANGE = 1_000  # facts; smaller changes are never large
+_CONCERNED = 0.8  # of deriving everything has to be concerned by a large change
+_NODE_COST = 500  # rule instances: what a hyper-node costs that derives nothing
+_MANY_NODES = 10  # hyper-nodes; fewer choose well for themselves
+
+Algorithm = Callable[[StepChange, StepFacts[Any, Any]], None]
+ALGORITHMS: dict[str, Algorithm] = {
+    "backward-forward": maintain_by_checking,
+    "dred": partial(delete_and_rederive, stops_at_support=False),
+    "dred-counting": partial(delete_and_rederive, counts=True),
+    "dred-counting-modules": partial(delete_and_rederive, counts=True),
+}
+"""How a recursive step follows changes, by the name of the strategy that always does it so."""
+_COUNTERS = ("dred-counting", "dred-counting-modules")
+
+
+class Way(Enum):
+    """The ways of a step to follow a change."""
+
+    COUNT = auto()
+    GROUPS = auto()
+    RECOMPUTE = auto()
+    FOLLOW = auto()
+    """By the strategy itself; it may find that recomputing is cheaper after all."""
+
+
+class Strategy:
+    """How the steps of one knowledge base follow changes. Here nonrecursive steps count, and groups are followed one by one."""
+
+    name = ""
+    recursive_name = ""  # what recursive steps usually do
+    nonrecursive_name = "counting"
+    counts_recursion = False  # recursive steps count their rule instances: see `counts_instances`
+    follows_closures = True  # hyper-nodes that are closures are kept as such
+    replaces = False  # recomputed facts replace the old ones
+    keeps_facts = False  # recursive steps keep facts of their own, and hear of facts that others support by now
+    derives_small_steps = False  # together, where an engine gains by that
+
+    def note_cost(self, owner: str, instances: int) -> None:
+        """A step was derived from nothing, and that took so many rule instances."""
+
+    def counts_instances(self, step: MaintainedStep | Step) -> bool:
+        """Return whether the support of a step is the number of its rule instances, for every fact that it derives.
+
+        Otherwise it supports, once, facts that nobody else supported when it derived them, and has to be asked about others.
+        Rules that run by turns are always recomputed, and never count.
+        """
+        return not step.recursive or (self.counts_recursion and not step.alternates)
+
+    def steps(self, graph: RuleGraph) -> dict[Step, str]:
+        """The steps in order; each with the name of its hyper-node."""
+        return steps_in_order(graph)
+
+    def prepare(self, steps: Sequence[Any], facts: Any) -> None:
+        """Called before each transaction, with the steps of before."""
+
+    def forget(self) -> None:
+        """Called when a transaction was given up."""
+
+    def choose(self, task: Task) -> Way:
+        """Choose what a step does, and name it in the report."""
+        if task.step.groups is not None:
+            return self.choose_for_groups(task)
+        return self.choose_for_recursion(task) if task.step.recursive else self.choose_for_counting(task)
+
+    def choose_for_counting(self, task: Task) -> Way:
+        task.report.strategy = "counting"
+        return Way.COUNT
+
+    def choose_for_groups(self, task: Task) -> Way:
+        task.report.strategy = "aggregates by group"
+        return Way.GROUPS
+
+    def choose_for_recursion(self, task: Task) -> Way:
+        raise NotImplementedError
+
+    def follow(self, task: Task) -> None:
+        """Let a step follow in the strategy's own way. Raise `OverBudget` where recomputing is cheaper, and say why."""
+        raise NotImplementedError
+
+    def finished(self, task: Task) -> None:
+        """Called when a step has followed the change, with a report on what that took."""
+
+
+class _Simple(Strategy):
+    """One way for all recursive steps."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.recursive_name = name
+        self.counts_recursion, self.follows_closures = name in _COUNTERS, name in WITH_MODULES
+
+    def choose_for_recursion(self, task: Task) -> Way:
+        task.report.strategy = self.name
+        return Way.FOLLOW
+
+    def follow(self, task: Task) -> None:
+        ALGORITHMS[self.name](task, task.facts.facts(task, counts=self.name in _COUNTERS))
+
+
+class _Recompute(Strategy):
+    name = recursive_name = nonrecursive_name = "recompute"
+    follows_closures = False
+    replaces = True
+
+    def choose(self, task: Task) -> Way:
+        return recomputing(task)
+
+
+def recomputing(task: Task, reason: str = "") -> Way:
+    task.report.strategy, task.report.reason = "recompute", reason
+    return Way.RECOMPUTE
+
+
+class _ByInstances(Strategy):
+    """Chooses for each step by the size of the change, and by what the step has cost so far."""
+
+    name = recursive_name = "auto"
+    replaces = True
+
+    def __init__(self) -> None:
+        self._costs: dict[str, int] = {}
+
+    def note_cost(self, owner: str, instances: int) -> None:
+        self._costs[owner] = instances
+
+    def finished(self, task: Task) -> None:
+        if task.recomputed_by is not None:
+            self._costs[task.step.owner] = task.recomputed_by
+
+    def choose_for_counting(self, task: Task) -> Way:
+        if task.is_new:
+            return recomputing(task, "its rules are new")
+        if reason := _mostly_changed(task) or self._many_instances(task):
+            return recomputing(task, reason)
+        return super().choose_for_counting(task)
+
+    def choose_for_groups(self, task: Task) -> Way:
+        """Most groups are looked at faster together: then nobody has to find their bindings."""
+        facts, groups = task.facts, task.step.groups
+        assert groups is not None
+        for bindings in groups.source.body.sources:
+            if isinstance(bindings, Atom) and facts.has_changed(bindings.predicate):
+                if facts.is_replaced(bindings.predicate):  # finding those that are other ones costs as much
+                    return recomputing(task)
+                deleted, inserted, left = facts.change_of(bindings.predicate, bindings.arity)
+                if deleted + inserted > max(left, _AT_LEAST):
+                    return recomputing(task)
+        task.touched = touched_groups(task, facts)
+        ((result, arity),) = task.step.heads.items()
+        if task.touched is not None and 3 * task.touched.size > max(facts.size(result, arity), _AT_LEAST // 100):
+            return recomputing(task)
+        return super().choose_for_groups(task)
+
+    def _many_instances(self, task: Task) -> str:
+        """Whether so many instances come and go that running the rules once over everything is cheaper."""
+        facts, share = task.facts, 0.0
+        for rule in task.rules.step.rules:
+            for atom in atoms_of_rule(rule):
+                if facts.has_changed(atom.predicate):
+                    deleted, inserted, left = facts.change_of(atom.predicate, atom.arity)
+                    share += (deleted + inserted) / max(1, left + deleted, inserted)
+        if not share:
+            return ""
+        total, cost, known = self._instances(task), self._cost(task), self._size(task)
+        if not known and share >= _MOST:
+            return "there is nothing to keep"
+        derived = min(total, known)  # others may support most facts of a head
+        if 2 * cost < total:  # bits were joined, not instances
+            cost = _COUNTING * derived
+        instances = int(share * (total + _COUNTING * derived))
+        if instances <= max(cost, _AT_LEAST):
+            return ""
+        return f"about {int(share * total):,} instances would change, deriving takes {cost:,}"
+
+    def _instances(self, task: Task) -> int:
+        """How many instances the rules of a nonrecursive step have: as many as the last time, or as it has counted."""
+        if known := self._costs.get(task.step.owner):
+            return known
+        return sum(task.facts.counted_by(task.step.owner, name, arity) for name, arity in task.step.heads.items())
+
+    def choose_for_recursion(self, task: Task) -> Way:
+        if task.is_new:
+            return recomputing(task, "its rules are new")
+        if task.facts.was_closed(task.step.heads):
+            return recomputing(task, "it was closed")
+        task.may_take_over = task.has_modules = True
+        task.may_lose = task.facts.may_lose(task)
+        share = _MUCH_LOST if task.may_lose else _MUCH_GAINED
+        if reason := _mostly_changed(task) or _much_changed(task, share):
+            return recomputing(task, reason)
+        return Way.FOLLOW
+
+    def follow(self, task: Task) -> None:
+        if not task.may_lose:
+            task.report.strategy, task.report.reason = "semi-naive", "nothing was deleted"
+            insert_only(task, task.facts.facts(task))
+            return
+        self._follow_deletion(task)
+
+    def _follow_deletion(self, task: Task) -> None:
+        """Takes back what depends on the deletion, if that is little; else asks what is provable, if that is easy.
+
+        What is left after the deletion may be far less than what was there, and soon derived: that is tried before much is spent.
+        """
+        cost, facts = self._cost(task), task.facts
+        first = facts.instances
+        little, short = "little depends on what was deleted", "much depends on what was deleted, and proofs are short"
+        attempts: list[tuple[str, str, Algorithm | None, int]] = [
+            ("dred", little, delete_and_rederive, cost // 500),
+            ("recompute", "little is left", None, _TRIES * cost // 500),
+            ("dred", little, delete_and_rederive, cost // 40),
+            ("backward-forward", short, maintain_by_checking, cost // 20),
+        ]
+        if task.rules.ends:  # a closure tells by one proof that it loses nothing
+            attempts = [attempts[0], attempts[-1]]
+        for name, reason, algorithm, budget in attempts:
+            task.report.strategy, task.report.reason = name, reason
+            try:
+                if algorithm is None:
+                    facts.recompute([task], most=_AT_LEAST + budget)
+                else:
+                    algorithm(task, facts.facts(task, most=_AT_LEAST + budget))
+                return
+            except OverBudget:
+                facts.give_up(task)
+        spent = facts.instances - first
+        raise OverBudget(f"the deletion took {spent:,} instances and was not done, deriving took {cost:,}")
+
+    def _cost(self, task: Task) -> int:
+        """About how many rule instances deriving the step takes: as many as the last time, or one for each fact."""
+        return max(self._size(task), self._costs.get(task.step.owner, 0))
+
+    def _size(self, task: Task) -> int:
+        return sum(task.facts.supported_size(name, arity) for name, arity in task.step.heads.items())
+
+
+def _mostly_changed(task: Task) -> str:
+    """Why recomputing is the better choice from the start; nothing where it is not."""
+    facts, heads = task.facts, task.step.heads
+    for rule in task.rules.step.rules:
+        for atom in rule.body.sources:
+            if isinstance(atom, Atom) and facts.has_changed(atom.predicate):
+                deleted, inserted, left = facts.change_of(atom.predicate, atom.arity)
+                # Inside a recursive step, what has changed so far is only where the changes begin.
+                limit = left // _START if atom.predicate in heads else left
+                name = atom.predicate.removeprefix("\0").partition("\0")[0]
+                if deleted > max(limit, _AT_LEAST):
+                    return f"{deleted:,} facts of {name} went, {left:,} are left"
+                if inserted > max(limit, _AT_LEAST):
+                    return f"{inserted:,} facts of {name} came to {left:,}"
+    return ""
+
+
+def _much_changed(task: Task, share: float) -> str:
+    """Why recomputing a recursive step is the better choice: what it derives from has changed by more than a share of it.
+
+    What it has derived itself is usually far more, and says nothing about that.
+    """
+    facts, heads = task.facts, task.step.heads
+    changed = total = 0
+    for predicate, arity in {
+        atom.predicate: atom.arity for rule in task.rules.step.rules for atom in atoms_of_rule(rule)
+    }.items():
+        if predicate not in heads:
+            deleted, inserted, left = facts.change_of(predicate, arity)
+            changed, total = changed + deleted + inserted, total + left + deleted
+    return f"{changed:,} facts of its inputs changed, of {total:,}" if changed >= max(share * total, _FEW) else ""
+
+
+class _ByJobs(Strategy):
+    """For an engine whose every look at the facts is a job; deriving `recompute_facts` is no slower than following a change.
+
+    Recursive steps have counters beside their support, which tells only which facts they derive.
+    """
+
+    def __init__(self, name: str, recompute_facts: int) -> None:
+        self.name = self.recursive_name = name
+        self.nonrecursive_name = "recompute" if name == "recompute" else "counting"
+        self.derives_small_steps = name == "auto"
+        self._recompute_facts = recompute_facts
+
+    def choose(self, task: Task) -> Way:
+        if task.is_new:
+            return recomputing(task, "its rules are new")
+        if self.name == "recompute":
+            return recomputing(task, "it was asked for")
+        return super().choose(task)
+
+    def choose_for_recursion(self, task: Task) -> Way:
+        facts = task.facts.known_to(task.step)
+        if self.name == "auto" and facts <= self._recompute_facts and not task.facts.costs_no_job(task.step):
+            return recomputing(task, f"{facts:,} facts are derived in no time")
+        task.report.strategy = "dred" if self.name == "auto" else self.name
+        task.has_modules = self.name == "auto"
+        return Way.FOLLOW
+
+    def follow(self, task: Task) -> None:
+        """Take back what depends on a deletion, if that is little, and add what follows from new facts."""
+        facts, known = task.facts, task.facts.known_to(task.step)
+        most = max(_AT_LEAST, known // _SHARE) if self.name == "auto" else None
+        algorithm = ALGORITHMS[task.report.strategy]
+        try:
+            algorithm(task, facts.facts(task, counts=self.name in _COUNTERS, most=most))
+        except OverBudget as why:
+            raise OverBudget(f"{why}, and it knows {known:,}") from None
+
+
+_BY_INSTANCES: dict[str, Callable[[], Strategy]] = {
+    "auto": _ByInstances,
+    "recompute": _Recompute,
+    **{name: partial(_Simple, name) for name in ALGORITHMS},
+}
+
+
+def by_instances(name: str) -> Strategy:
+    """Return the strategy of a name for an engine that can count and limit the rule instances that it tries."""
+    return _BY_INSTANCES[name]()
+
+
+def by_jobs(name: str, recompute_facts: int) -> Strategy:
+    """Return the strategy of a name for an engine whose every look at the facts is a job.
+
+    Raise `ProgramError` where the strategy is for other engines only.
+    """
+    if name not in ("auto", "recompute", *ALGORITHMS):
+        message = f"the strategy '{name}' needs an engine that counts rule instances"
+        raise ProgramError([Diagnostic(catalogue.BAD_SETTINGS, message, hint='engine="embedded" has it')])
+    return _ByJobs(name, recompute_facts)
+
+
+# -- all steps at once ---------------------------------------------------------------------------------------------------
+
+
+def is_large(changed: Mapping[str, int], explicit: int, graph: RuleGraph, costs: Mapping[HyperNode, int]) -> bool:
+    """Whether a change concerns so much that deriving everything costs least.
+
+    Each hyper-node chooses for itself how it follows a change, and what it passes on is found fact by fact. Where most of them
+    would be recomputed, all of that is work beside deriving.
+
+    `changed` are the numbers of changed facts by predicate, `explicit` that of all explicit facts; `costs` are in rule instances.
+    """
+    if sum(changed.values()) < max(_LEAST_CHANGE, explicit // _LARGE_SHARE) or len(graph.hyper_nodes) < _MANY_NODES:
+        return False
+    concerned, names, total = 0, set(changed), 0
+    for node in graph.hyper_nodes:
+        rules = [graph.rules[name] for name in node.rules]
+        cost = _NODE_COST + costs.get(node, 0)
+        total += cost
+        heads = {rule.head.predicate for rule in rules}
+        if names & heads or any(atom.predicate in names for rule in rules for atom, _ in atoms_of(rule.body)):
+            names |= heads
+            concerned += cost
+    return concerned >= _CONCERNED * total

@@ -1,0 +1,84 @@
+"""Modules of one's own: some rules of a recursive hyper-node that follow changes by four functions (paper 002, section 4).
+
+A module takes rules of a shape that an algorithm can follow for less than all their instances. It is asked in every round,
+beside the other rules of the hyper-node, which need to know nothing about it. How its functions find their results is its own
+matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from corollary.planning import NormalRule
+
+if TYPE_CHECKING:
+    from corollary.engines.base import StepFacts
+
+AnyFacts: TypeAlias = "StepFacts[Any, Any]"
+Some = Mapping[str, Any]
+"""Facts by predicate, as the engine at work keeps them: `StepFacts.arrays` gives their constants, `StepFacts.heads` goes back."""
+
+
+class StepModule(Protocol):
+    """The four functions of a module. Every result is heads by predicate, as `StepFacts.derive` gives them; they may be facts
+    that are known already."""
+
+    def diff(self, facts: AnyFacts, *, lost: bool) -> Some:
+        """Return what the rules lose, or else gain, by the changes of other hyper-nodes, in one step."""
+        ...
+
+    def add(self, facts: AnyFacts, new: Some) -> Some:
+        """Return all that follows from facts which are new, in one step or more."""
+        ...
+
+    def overdelete(self, facts: AnyFacts, deleted: Some) -> Some:
+        """Return all that may rest on deleted facts, in one step or more; facts with other support may be among it."""
+        ...
+
+    def rederive(self, facts: AnyFacts, deleted: Some) -> Some:
+        """Return those of the deleted facts that follow from visible ones, in one step or more."""
+        ...
+
+
+FindRules = Callable[[Sequence[NormalRule]], Collection[str]]
+"""Names those rules of a recursive hyper-node that a module takes; none where its shape is not there."""
+MakeModule = Callable[[Sequence[NormalRule]], StepModule]
+"""Makes the module for the rules that it has taken."""
+
+
+@dataclass(frozen=True)
+class FollowedModule:
+    """A registered module in a step, with the names of the rules that it `takes`."""
+
+    name: str
+    takes: frozenset[str]
+    functions: StepModule
+
+
+_REGISTERED: dict[str, tuple[FindRules, MakeModule]] = {}
+
+
+def register_module(name: str, find: FindRules, make: MakeModule) -> None:
+    """From now on rules of a shape follow changes by a module, in this process, in every knowledge base that is made.
+
+    Earlier modules choose their rules first. Registering a name again replaces what it stood for.
+    """
+    _REGISTERED[name] = find, make
+
+
+def forget_module(name: str) -> None:
+    """Undo `register_module`; knowledge bases that have the module keep it."""
+    _REGISTERED.pop(name, None)
+
+
+def modules_among(rules: Sequence[NormalRule]) -> tuple[FollowedModule, ...]:
+    """Return the modules for the rules of a recursive hyper-node."""
+    found, left = [], list(rules)
+    for name, (find, make) in _REGISTERED.items():
+        taken = frozenset(find(left))
+        if taken:
+            found.append(FollowedModule(name, taken, make([rule for rule in left if rule.name in taken])))
+            left = [rule for rule in left if rule.name not in taken]
+    return tuple(found)

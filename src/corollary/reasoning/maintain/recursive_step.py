@@ -1,0 +1,124 @@
+"""A recursive step in one transaction: what all algorithms for it share, and how it grows.
+
+An insertion is semi-naive and finds every new instance once: rules see the facts of its last round as changes at one place, as
+facts at the later places, and not at all at the earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic
+
+from corollary.engines.base import Heads, Rows, StepFacts
+from corollary.planning import NormalRule
+from corollary.planning.deltas import CHANGING
+from corollary.reasoning.maintain.modules import FollowedModule
+from corollary.reasoning.maintain.report import StepReport
+from corollary.reasoning.maintain.step_rules import Delta, StepRules, Triggered
+
+
+@dataclass
+class StepChange:
+    """One step to maintain in one transaction; `new_rules` and `removed_rules` are those that it has got or lost in it."""
+
+    rules: StepRules
+    report: StepReport
+    new_rules: Sequence[NormalRule] = field(default_factory=list)
+    removed_rules: Sequence[NormalRule] = field(default_factory=list)
+    has_modules: bool = False
+    """Whether registered modules take rules of their shape; where rules have changed, all are followed one by one."""
+
+
+class RecursiveStep(Generic[Rows, Heads]):
+    """The phases that algorithms are made of; by itself, `insert` is all that a step needs which cannot lose a fact."""
+
+    uses_modules: ClassVar[bool] = True
+
+    def __init__(self, change: StepChange, facts: StepFacts[Rows, Heads]) -> None:
+        self.change = change
+        self.rules = change.rules
+        self.report = change.report
+        self.facts = facts
+        self._new = {rule.name for rule in change.new_rules}
+        is_same = not change.new_rules and not change.removed_rules
+        self.modules = self.rules.modules if self.uses_modules and change.has_modules and is_same else ()
+        self._taken = frozenset(name for module in self.modules for name in module.takes)
+        self._own: dict[str, Mapping[str, Rows]] = {}  # what each module has found last, which nobody gives it back
+
+    def _old(self, deltas: Iterable[Delta]) -> list[Delta]:
+        """The deltas without those of new rules, which had no instance before and get all they have now at once."""
+        return [delta for delta in self._followed(deltas) if delta.rule.name not in self._new]
+
+    def _followed(self, deltas: Iterable[Delta]) -> list[Delta]:
+        """The deltas without those of rules that modules have taken."""
+        return [delta for delta in deltas if delta.rule.name not in self._taken]
+
+    def triggered(self, deltas: Triggered, facts: Mapping[str, Rows]) -> list[Delta]:
+        """Return the rules inside the step that see one of the facts as just changed: a round costs what changes in it."""
+        return self._followed(deltas.by([CHANGING + name for name in facts]))
+
+    def next_round(self) -> None:
+        self.report.rounds += 1
+        self.facts.next_round()
+
+    def lost_from_outside(self) -> dict[str, Rows]:
+        """Return the heads of the instances that other steps and removed rules take away."""
+        lost = self._lost(self.rules.losing)
+        for module in self.modules:
+            lost = self.facts.union(lost, self.facts.rows(module.functions.diff(self.facts, lost=True)))
+        self._own.clear()
+        removed = [rule for rule in self.change.removed_rules if rule.head.predicate in self.rules.heads]
+        return self.facts.union(lost, self.facts.remove(removed)) if removed else lost
+
+    def lost_inside(self, reached: Mapping[str, Rows], *, joins: bool = True) -> dict[str, Rows]:
+        """Return the heads of the instances that are lost with facts of the step, from which a deletion goes on.
+
+        Without `joins` only those that have no other fact in their bodies.
+        """
+        self.facts.reach(reached)
+        spreading = self.triggered(self.rules.spreading, reached)
+        lost = self._lost(delta for delta in spreading if joins or len(delta.rule.body.sources) == 1)
+        for module in self.modules:
+            found = self.facts.rows(module.functions.overdelete(self.facts, self._given(module, reached)))
+            lost, self._own[module.name] = self.facts.union(lost, found), found
+        self.facts.spread(reached)
+        return lost
+
+    def _lost(self, deltas: Iterable[Delta]) -> dict[str, Rows]:
+        heads = self.facts.derive(self._old(deltas))
+        self.facts.note_lost(heads)
+        return self.facts.rows(heads)
+
+    def insert(self, start: Mapping[str, Rows]) -> None:
+        """Add what follows from these facts of the step, from new facts of others and from new rules."""
+        facts = self.facts
+        delta = facts.disjoint_union([start, facts.born()])
+        facts.set_changing(delta)
+        new = [self.rules.whole[rule.name] for rule in self.change.new_rules]
+        delta = facts.disjoint_union([delta, facts.add(facts.derive(self._old(self.rules.gaining), new))])
+        self._own.clear()
+        for module in self.modules:
+            delta = facts.disjoint_union([delta, facts.add(module.functions.diff(facts, lost=False))])
+        facts.begin_rounds(grows=True)
+        while delta:
+            if facts.takes_over(delta):
+                return
+            self.next_round()
+            facts.set_changing(delta)
+            found = facts.derive(self.triggered(self.rules.growing, delta))
+            following = [module.functions.add(facts, self._given(module, delta)) for module in self.modules]
+            delta = facts.add(found)
+            for module, heads in zip(self.modules, following, strict=True):
+                self._own[module.name] = own = facts.add(heads)
+                delta = facts.disjoint_union([delta, own])
+
+    def _given(self, module: FollowedModule, found: Mapping[str, Rows]) -> Mapping[str, Rows]:
+        """Return the facts of a round that a module has not found by itself: its functions go on from their own."""
+        return self.facts.difference(found, self._own.get(module.name, {}))
+
+
+def insert_only(change: StepChange, facts: StepFacts[Rows, Heads]) -> None:
+    """Follow a change by which the step can lose nothing."""
+    RecursiveStep(change, facts).insert({})
+    facts.finish()

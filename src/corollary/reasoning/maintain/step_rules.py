@@ -1,0 +1,227 @@
+"""The rules of a step in every form that maintaining it needs, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from corollary.analysis.lowering import closed_predicate
+from corollary.engines.base import Signed
+from corollary.planning import NormalBody, NormalRule
+from corollary.planning.deltas import (
+    AFTER,
+    BEFORE,
+    CHANGING,
+    DELETED,
+    EITHER,
+    INSERTED,
+    KEPT,
+    PROVED,
+    SETTLED,
+    UNSPREAD,
+    UNTOUCHED,
+    Versions,
+    backward_rule,
+    checking_rule,
+    delta_rule,
+    step_delta_rule,
+    whole_rule,
+)
+from corollary.planning.steps import RuleStep
+from corollary.program import Atom, Variable
+from corollary.reasoning.maintain.modules import FollowedModule, modules_among
+
+# Changes outside are reported first, then what follows from them inside, round by round: no instance comes twice.
+_LOSING = Versions(inside=(BEFORE, BEFORE), outside=(KEPT, BEFORE), negated=(EITHER, BEFORE))
+_SPREADING = Versions(inside=(UNTOUCHED, UNSPREAD), outside=(KEPT, KEPT), negated=(EITHER, EITHER))
+_GAINING = Versions(inside=(SETTLED, SETTLED), outside=(KEPT, AFTER), negated=(EITHER, AFTER))
+_GROWING = Versions(inside=(SETTLED, AFTER), outside=(AFTER, AFTER), negated=(AFTER, AFTER))
+_PROVING = Versions(inside=(PROVED, PROVED), outside=(AFTER, AFTER), negated=(AFTER, AFTER))
+_FORMS = frozenset(
+    {
+        "losing",
+        "gaining",
+        "spreading",
+        "growing",
+        "proving",
+        "checking",
+        "checking_proved",
+        "backward",
+        "ends",
+        "externals",
+    }
+)
+"""The properties of `StepRules` that are deltas."""
+
+
+@dataclass(frozen=True)
+class Delta:
+    """A rule with changes of one predicate at one place; `trigger` is the predicate with the version that holds them.
+
+    It `brings` instances where it tells those that are new after the transaction.
+    """
+
+    trigger: str
+    rule: NormalRule
+    brings: bool = False
+
+
+class Triggered(tuple[Delta, ...]):
+    """Deltas that are looked up by their triggers."""
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, delta in enumerate(self):
+            found.setdefault(delta.trigger, []).append(number)
+        return found
+
+    def by(self, triggers: Iterable[str]) -> list[Delta]:
+        """Return those with one of these triggers, in order."""
+        numbers = sorted(number for trigger in triggers for number in self._numbers.get(trigger, ()))
+        return [self[number] for number in numbers]
+
+
+class StepRules:
+    """For each rule: what it loses and gains with the facts of other steps, and what follows inside the step."""
+
+    def __init__(self, step: RuleStep) -> None:
+        self.step = step
+        self.heads = step.heads
+
+    @cached_property
+    def modules(self) -> tuple[FollowedModule, ...]:
+        """The registered modules that take rules of the step; those that there are when somebody asks first."""
+        return modules_among(self.step.rules) if self.step.recursive else ()
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        return frozenset(atom.predicate for rule in self.step.rules for atom in atoms_of_rule(rule))
+
+    def made(self) -> Iterator[NormalRule]:
+        """The forms of rules that have been made so far."""
+        known = vars(self)
+        for name in _FORMS & known.keys():
+            yield from (delta.rule for delta in known[name])
+        yield from (one.rule for one in known.get("counted", ()))
+        yield from known.get("whole", {}).values()
+
+    @cached_property
+    def counted(self) -> tuple[Signed, ...]:
+        """Rules whose instances, with their signs, sum up to the change of all derivations."""
+        found = []
+        for rule in self.step.rules:
+            key = self.step.owner, rule.head.predicate
+            for place in range(len(atoms_of_rule(rule))):
+                sign = 1 if place < len(rule.body.sources) else -1
+                for delta, direction in ((DELETED, -sign), (INSERTED, sign)):
+                    changed = delta_rule(rule, place, delta, earlier=AFTER, later=BEFORE)
+                    found.append(Signed(key, changed, direction, brings=direction > 0))
+        return tuple(found)
+
+    @cached_property
+    def losing(self) -> tuple[Delta, ...]:
+        """The instances before the transaction that the changes of other steps take away."""
+        return self._from_outside(DELETED, INSERTED, _LOSING, brings=False)
+
+    @cached_property
+    def gaining(self) -> tuple[Delta, ...]:
+        """The instances that the changes of other steps bring to the settled facts of the step."""
+        return self._from_outside(INSERTED, DELETED, _GAINING, brings=True)
+
+    def _from_outside(self, delta: str, negated_delta: str, versions: Versions, *, brings: bool) -> tuple[Delta, ...]:
+        found = []
+        for rule in self.step.rules:
+            for place, atom in enumerate(atoms_of_rule(rule)):
+                is_negated = place >= len(rule.body.sources)
+                if is_negated or atom.predicate not in self.heads:  # what is inside the step changes round by round
+                    kind = negated_delta if is_negated else delta
+                    changed = step_delta_rule(rule, place, kind, self.heads, versions)
+                    found.append(Delta(kind + atom.predicate, changed, brings=brings))
+        return tuple(found)
+
+    @cached_property
+    def spreading(self) -> Triggered:
+        """The instances left so far that use a fact which a deletion has just reached."""
+        return self._inside(_SPREADING, brings=False)
+
+    @cached_property
+    def growing(self) -> Triggered:
+        """The instances after the transaction that use a fact which an insertion has just reached."""
+        return self._inside(_GROWING, brings=True)
+
+    @cached_property
+    def proving(self) -> Triggered:
+        """The instances over proved facts that use one which has just been proved."""
+        return self._inside(_PROVING, brings=False)
+
+    def _inside(self, versions: Versions, *, brings: bool) -> Triggered:
+        return Triggered(
+            Delta(
+                CHANGING + atom.predicate, step_delta_rule(rule, place, CHANGING, self.heads, versions), brings=brings
+            )
+            for rule in self.step.rules
+            for place, atom in enumerate(rule.body.sources)
+            if isinstance(atom, Atom) and atom.predicate in self.heads
+        )
+
+    @cached_property
+    def checking(self) -> Triggered:
+        """Each rule for given heads, over the facts after the transaction."""
+        return Triggered(
+            Delta(CHANGING + rule.head.predicate, checking_rule(rule, CHANGING, AFTER)) for rule in self.step.rules
+        )
+
+    @cached_property
+    def checking_proved(self) -> Triggered:
+        """Each rule for given heads, over proved facts of the step."""
+        return Triggered(
+            Delta(CHANGING + rule.head.predicate, checking_rule(rule, CHANGING, AFTER, self.heads, PROVED))
+            for rule in self.step.rules
+        )
+
+    @cached_property
+    def ends(self) -> Triggered:
+        """From external facts of closures to the same pairs of the closed predicates."""
+        return self._renamed({name: closed for name in self.heads if (closed := closed_predicate(name)) is not None})
+
+    @cached_property
+    def externals(self) -> Triggered:
+        """From pairs of closed predicates to the same external facts."""
+        return self._renamed({closed: name for name in self.heads if (closed := closed_predicate(name)) is not None})
+
+    def _renamed(self, names: Mapping[str, str]) -> Triggered:
+        pair = (Variable("X"), Variable("Y"))
+        return Triggered(
+            Delta(
+                CHANGING + name,
+                NormalRule(name, Atom(other, pair), NormalBody((Atom(CHANGING + name, pair),), (), (), ())),
+            )
+            for name, other in names.items()
+        )
+
+    @cached_property
+    def backward(self) -> Triggered:
+        """From given heads to the facts of the step that the instances use which derive them."""
+        return Triggered(
+            Delta(CHANGING + rule.head.predicate, backward_rule(rule, place, CHANGING, AFTER))
+            for rule in self.step.rules
+            for place, atom in enumerate(rule.body.sources)
+            if isinstance(atom, Atom) and atom.predicate in self.heads
+        )
+
+    @cached_property
+    def whole(self) -> dict[str, NormalRule]:
+        """Each rule over all facts after the transaction, as far as they are settled."""
+        return {rule.name: whole_rule(rule, AFTER, self.heads, SETTLED) for rule in self.step.rules}
+
+
+def whole_before(rule: NormalRule) -> NormalRule:
+    """A rule over all facts before the transaction."""
+    return whole_rule(rule, BEFORE)
+
+
+def atoms_of_rule(rule: NormalRule) -> list[Atom]:
+    """The atoms of a body, then the negated ones."""
+    return [atom for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)]

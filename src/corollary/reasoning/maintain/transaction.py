@@ -1,0 +1,321 @@
+"""One transaction from beginning to end: support of facts and rules changes, then step by step what follows from it.
+
+A step whose inputs did not change is not touched. Steps run in order; where an engine gains by that, those that need nothing of
+each other are a wave and run at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from corollary.analysis import RuleGraph
+from corollary.analysis.lowering import stated_predicates
+from corollary.engines.base import ChangingFacts, MaintainedStep, OverBudget, TryAgain
+from corollary.planning import NormalRule
+from corollary.program import Atom
+from corollary.reasoning.maintain.adoption import EarlierSteps
+from corollary.reasoning.maintain.aggregates import maintain_groups
+from corollary.reasoning.maintain.chooser import Strategy, Way, recomputing
+from corollary.reasoning.maintain.counting import count
+from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
+from corollary.reasoning.maintain.recursive_step import StepChange
+from corollary.reasoning.maintain.report import Outcome, StepReport, by_node
+from corollary.reasoning.maintain.rule_change import ChangedSteps, change_steps
+from corollary.reasoning.maintain.waves import next_wave, small_group
+from corollary.reasoning.run import Run
+
+FactsT = TypeVar("FactsT", bound=ChangingFacts)
+
+
+@dataclass(kw_only=True)
+class Task(StepChange):
+    """One step to maintain in one transaction; it `is_new` where it supports nothing yet.
+
+    `gone_rules` are those of steps that are no more, had a predicate of it, and have left nothing to an heir. `earlier` are the
+    steps that may derive more of its predicates than they support. The rest is what a strategy has found out.
+    """
+
+    step: Any
+    """The `MaintainedStep`, as the engine has made it."""
+    facts: Any
+    """The `ChangingFacts` of the engine, with what its strategies measure."""
+    earlier: EarlierSteps
+    change: ChangedSteps
+    is_new: bool
+    may_lose: bool = True
+    may_take_over: bool = False
+    """Whether the engine may go on beside what is there, where an insertion brings much."""
+    touched: Any = None
+    """The groups of an aggregation that changed, where somebody has looked."""
+    recomputed_by: int | None = None
+    """How many rule instances it took to derive the step; None where that was not necessary."""
+
+    @property
+    def gone_rules(self) -> frozenset[NormalRule]:
+        gone = self.change.gone
+        return frozenset[NormalRule]().union(*(gone[name] for name in self.step.heads if name in gone))
+
+
+class Maintainer(Generic[FactsT]):
+    """Keeps what a program derives exact, from one transaction to the next. The facts were derived by the same steps."""
+
+    def __init__(self, facts: FactsT, graph: RuleGraph, strategy: Strategy) -> None:
+        self.facts = facts
+        self.strategy = strategy
+        self.steps: Sequence[Any] = facts.steps(graph, strategy, ())
+        self.commits = 0
+        """How many transactions have happened."""
+        self._explicit = stated_predicates(graph)
+        self._counted = strategy.counts_instances  # whether the support of a step is a number of instances now
+
+    def usual_way(self, node: str) -> str:
+        """How the rules of a hyper-node usually follow changes."""
+        step = next((step for step in self.steps if step.owner == node), None)
+        if step is None:  # it is part of a larger step
+            return self.strategy.recursive_name
+        if form := self.facts.form_of(step):
+            return form
+        if step.alternates:
+            return "recompute"
+        return self.strategy.recursive_name if step.recursive else self.strategy.nonrecursive_name
+
+    def apply(
+        self,
+        change: Any,
+        graph: RuleGraph | None,
+        run: Run,
+        commit: Callable[[Outcome], None],
+        strategy: Strategy | None = None,
+    ) -> Outcome:
+        """Change facts and rules together, or raise and leave everything as it was; from now on `strategy` may be another one.
+
+        `commit` is called when everything is computed and nobody has seen it yet; when it raises, the transaction never was.
+        """
+        started = time.perf_counter()
+        strategy = strategy or self.strategy
+        while True:
+            try:
+                outcome = self._apply(change, graph, run, commit, strategy)
+            except TryAgain:
+                continue
+            outcome.seconds = time.perf_counter() - started
+            return outcome
+
+    def _apply(
+        self,
+        change: Any,
+        graph: RuleGraph | None,
+        run: Run,
+        commit: Callable[[Outcome], None],
+        strategy: Strategy,
+    ) -> Outcome:
+        facts, steps, explicit = self.facts, self.steps, self._explicit
+        if graph is not None:
+            steps, explicit = facts.steps(graph, strategy, self.steps), stated_predicates(graph)
+        try:
+            with facts.transaction(run, self.steps, strategy):
+                course = _Course(facts, strategy, self._counted, self.steps, steps)
+                outcome = course.run(change, self._explicit, explicit)
+                facts.check()
+                commit(outcome)
+        except BaseException:
+            strategy.forget()
+            raise
+        facts.commit()
+        self.steps, self._explicit = steps, explicit
+        self.strategy, self._counted = strategy, strategy.counts_instances
+        self.commits += 1
+        return outcome
+
+
+class _Course:
+    """The course of one transaction."""
+
+    def __init__(
+        self,
+        facts: ChangingFacts,
+        strategy: Strategy,
+        counted: Callable[[MaintainedStep], bool],
+        before: Sequence[MaintainedStep],
+        after: Sequence[MaintainedStep],
+    ) -> None:
+        self._facts, self._strategy, self._counted = facts, strategy, counted
+        self._before, self._after = before, after
+        self._change = ChangedSteps()
+        self._earlier = EarlierSteps(facts)
+        self._recursive: list[MaintainedStep] = []  # that have come to their end
+        self._reports: list[tuple[str, StepReport]] = []
+
+    def run(self, change: Any, explicit_before: Mapping[str, Atom], explicit_after: Mapping[str, Atom]) -> Outcome:
+        facts, outcome = self._facts, Outcome()
+        is_same = self._after is self._before
+        if not is_same:
+            facts.leave(self._before, self._after)
+        outcome.explicit_deleted, outcome.explicit_inserted = facts.change_explicit(change)
+        if explicit_before or explicit_after:
+            self._change_explicit_predicates(explicit_before, explicit_after)
+        if not is_same:
+            counts = self._strategy.counts_instances
+            self._change = change_steps(self._before, self._after, facts, counted=self._counted, counts=counts)
+        facts.begin_steps(self._after, self._change)
+        facts.settle()
+        if facts.runs_together:
+            self._run_together()
+        else:
+            for step in self._after:
+                if self._is_affected(step):
+                    self._maintain([step])
+                self._finish(step)
+        outcome.steps = by_node(self._reports)
+        facts.tell(outcome)
+        return outcome
+
+    def _change_explicit_predicates(self, before: Mapping[str, Atom], after: Mapping[str, Atom]) -> None:
+        """Follow the changes of explicit facts in the predicates that have nothing but those of another one.
+
+        Such a predicate is its own owner, as auxiliary predicates are: explicit are the facts under the name that a program gave
+        them.
+        """
+        facts = self._facts
+        for name in before.keys() - after.keys():
+            facts.withdraw(name, before[name].arity, name)
+        for name, atom in after.items():
+            changed = facts.explicit_change if name in before else facts.explicit_facts
+            facts.change_support(name, name, changed(atom.predicate, atom.arity), counted=False)
+
+    # -- what runs next ----------------------------------------------------------------------------------------------
+
+    def _run_together(self) -> None:
+        facts, remaining = self._facts, self._after
+        while remaining:
+            facts.check()
+            if self._strategy.derives_small_steps:
+                group, rest = small_group(remaining, self._recursive, self._is_affected, facts.is_small)
+                if facts.gains_by_a_job(group):
+                    self._maintain(group, "it has few facts")
+                    self._finish_all(group)
+                    remaining = rest
+                    continue
+            wave, remaining, untouched = next_wave(remaining, self._is_affected)
+            self._finish_all(untouched)
+            if wave:
+                self._maintain(wave)
+                self._finish_all(wave)
+
+    def _finish_all(self, steps: Sequence[MaintainedStep]) -> None:
+        for step in steps:
+            self._finish(step)
+
+    def _finish(self, step: MaintainedStep) -> None:
+        """A step has followed the change, or none has reached it."""
+        facts = self._facts
+        if step.owner in self._change.uncounted and not facts.form_of(step):
+            facts.recount(step)
+        if step.recursive:
+            self._recursive.append(step)
+            if not self._strategy.counts_instances(step):
+                self._earlier.add(step)
+        facts.finished(step)
+
+    def _is_affected(self, step: MaintainedStep) -> bool:
+        facts = self._facts
+        if step.owner in self._change.new:
+            return True
+        for predicate in step.inputs:
+            if facts.has_changed(predicate):
+                return True
+        return step.recursive and any(facts.has_lost(name, arity) for name, arity in step.heads.items())
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _maintain(self, wave: Sequence[MaintainedStep], why: str = "") -> None:
+        """Let some steps follow; they are recomputed where that is said to be the best, and `why`."""
+        facts, strategy = self._facts, self._strategy
+        started, instances = time.perf_counter(), facts.instances
+        tasks = [self._task(step) for step in wave]
+        points = [facts.point(step) for step in wave]
+        facts.begin(tasks)
+        by_way: dict[Way, list[Task]] = {}
+        for task in tasks:
+            way = recomputing(task, why) if why else self._way(task)
+            if way is not None:
+                by_way.setdefault(way, []).append(task)
+        if Way.RECOMPUTE in by_way:
+            self._recompute(by_way[Way.RECOMPUTE])
+        for task in by_way.get(Way.FOLLOW, ()):
+            self._follow(task)
+        for task in by_way.get(Way.GROUPS, ()):
+            maintain_groups(task, facts)
+        if Way.COUNT in by_way:
+            count(by_way[Way.COUNT], facts)
+        facts.settle()
+        facts.check_values(tasks)
+        self._ask_earlier(wave)
+        seconds, instances = time.perf_counter() - started, facts.instances - instances
+        for task, point in zip(tasks, points, strict=True):
+            if why and not self._is_affected(task.step):
+                continue
+            report = task.report
+            report.deleted, report.inserted = facts.changes_since(task.step, point)
+            report.seconds, report.instances = seconds / len(wave), instances
+            facts.describe(task)
+            strategy.finished(task)
+            self._reports.append((task.step.node, report))
+        facts.check()
+
+    def _task(self, step: MaintainedStep) -> Task:
+        change = self._change
+        return Task(
+            step.rules,
+            StepReport(step.owner, ""),
+            change.new_rules(step),
+            change.removed.get(step.owner, ()),
+            step=step,
+            facts=self._facts,
+            earlier=self._earlier,
+            change=change,
+            is_new=step.owner in change.new and step.owner not in change.heirs,
+        )
+
+    def _way(self, task: Task) -> Way | None:
+        """How a step follows; None where the engine has seen to it."""
+        step, change = task.step, self._change
+        if self._facts.follows(task):
+            change.uncounted.discard(step.owner)
+            return None
+        if step.alternates:
+            return recomputing(task, "its rules run by turns")
+        if step.owner in change.uncounted:
+            task.report.strategy, task.report.reason = "dred", "its derivations have not been counted yet"
+            return Way.FOLLOW
+        return self._strategy.choose(task)
+
+    def _follow(self, task: Task) -> None:
+        if task.step.owner in self._change.uncounted:
+            delete_and_rederive(task, self._facts.facts(task), stops_at_support=False)
+            return
+        try:
+            self._strategy.follow(task)
+        except OverBudget as why:
+            recomputing(task, str(why))
+            self._recompute([task])
+
+    def _recompute(self, tasks: Sequence[Task]) -> None:
+        before = self._facts.instances
+        for task in tasks:
+            if task.step.recursive and self._earlier.meet(task.step.heads):
+                self._earlier.adopt_from(task.step)
+        self._facts.recompute(tasks)
+        if len(tasks) == 1:
+            tasks[0].recomputed_by = self._facts.instances - before
+
+    def _ask_earlier(self, wave: Sequence[MaintainedStep]) -> None:
+        """A recursive step that came earlier may derive what has just lost its last support: it never said so."""
+        for step in wave:
+            if self._earlier.meet(step.heads):
+                for name, arity in step.heads.items():
+                    if self._earlier.of(name) and (gone := self._facts.gone(name, arity)) is not None:
+                        self._earlier.adopt(name, gone)

@@ -1,0 +1,21 @@
+"""The benchmarks of costs that must not jump: small ones run and give the right numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.__main__ import main
+from benchmarks.cliffs.experiments import EXPERIMENTS, run_experiment
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_on_small_data_gives_the_right_numbers(name: str) -> None:
+    outcome = run_experiment(name, "quick")
+    assert not outcome.problems
+    assert not outcome.verdicts
+    assert outcome.figures
+
+
+def test_the_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cliffs", "--list"]) == 0
+    assert capsys.readouterr().out.split() == list(EXPERIMENTS)

@@ -1,0 +1,121 @@
+"""Registered modules: what their four functions find, and what the other rules make of it, is what all rules derive."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+
+from corollary import KnowledgeBase
+from corollary.planning import NormalRule, normalise
+from corollary.program import Atom, Variable
+from corollary.reasoning.maintain import chooser
+from corollary.reasoning.maintain.modules import forget_module, modules_among, register_module
+from tests.budgets import examples
+from tests.engine_suite.scripts import follow
+from tests.generator import PURE, Scenario, scenarios
+
+TEXT = """
+near(X, Y) :- street(X, Y).
+near(Y, X) :- near(X, Y).
+near(X, Z) :- near(X, Y), lane(Y, Z).
+street(X, X) :- near(X, _), square(X).
+"""
+calls: Counter[str] = Counter()
+
+
+class Symmetric:
+    """`p(Y, X) :- p(X, Y)` by turning arrays around."""
+
+    def __init__(self, rules: Sequence[NormalRule]) -> None:
+        self.predicates = {rule.head.predicate for rule in rules}
+
+    def diff(self, facts: Any, *, lost: bool) -> Mapping[str, Any]:
+        calls["lost" if lost else "gained"] += 1
+        return {}
+
+    def add(self, facts: Any, new: Mapping[str, Any]) -> Mapping[str, Any]:
+        calls["add"] += 1
+        return self.turned(facts, new)
+
+    def overdelete(self, facts: Any, deleted: Mapping[str, Any]) -> Mapping[str, Any]:
+        calls["overdelete"] += 1
+        return self.turned(facts, deleted)
+
+    def rederive(self, facts: Any, deleted: Mapping[str, Any]) -> Mapping[str, Any]:
+        calls["rederive"] += 1
+        return self.turned(facts, facts.visible(facts.rows(self.turned(facts, deleted))))
+
+    def turned(self, facts: Any, some: Mapping[str, Any]) -> Mapping[str, Any]:
+        rows = facts.arrays({name: one for name, one in some.items() if name in self.predicates})
+        return facts.heads({name: pairs[:, ::-1] for name, pairs in rows.items()})
+
+
+def symmetric_rules(rules: Sequence[NormalRule]) -> Collection[str]:
+    return [rule.name for rule in rules if turns_around(rule)]
+
+
+def turns_around(rule: NormalRule) -> bool:
+    ends, sources = rule.head.arguments, rule.body.sources
+    if rule.head.arity != 2 or len(sources) != 1 or rule.body.negated or rule.body.computes or rule.body.compares:
+        return False
+    is_plain = all(isinstance(end, Variable) for end in ends) and ends[0] != ends[1]
+    return is_plain and sources[0] == Atom(rule.head.predicate, ends[::-1])
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    calls.clear()
+    register_module("symmetric", symmetric_rules, Symmetric)
+    yield
+    forget_module("symmetric")
+
+
+def follow_streets(kb: KnowledgeBase) -> None:
+    """Deletes and inserts facts beside knowledge bases that derive everything anew."""
+    streets, lanes = {(place, place + 1) for place in range(40)}, {(7, 30), (3, 5)}
+    kb.insert("square", [(50,)])
+    kb.insert("street", streets)
+    kb.insert("lane", lanes)
+    kb.materialise()
+    for deleted, inserted in (({(5, 6)}, set()), ({(30, 31)}, {(6, 5)}), (set(), {(31, 30), (50, 51)})):
+        kb.delete("street", deleted)
+        kb.insert("street", inserted)
+        streets = (streets - deleted) | inserted
+        with patch("corollary.reasoning.maintain.modules._REGISTERED", {}):
+            expected = KnowledgeBase(TEXT)
+            expected.insert("square", [(50,)])
+            expected.insert("street", streets)
+            expected.insert("lane", lanes)
+            assert set(kb.facts("near")) == set(expected.facts("near"))
+
+
+def test_the_functions_are_asked_and_every_change_is_exact() -> None:
+    follow_streets(KnowledgeBase(TEXT))
+    assert {name for name in calls if calls[name]} == {"lost", "gained", "add", "overdelete", "rederive"}
+
+
+def test_other_strategies_follow_the_rules_themselves() -> None:
+    follow_streets(KnowledgeBase(TEXT, strategy="dred-counting-modules"))
+    assert not calls
+
+
+@settings(max_examples=examples(300))
+@given(scenarios(PURE.but(max_facts=12, max_groups=4, max_changes=3)))
+def test_generated_changes_give_the_facts_of_the_oracle(scenario: Scenario) -> None:
+    with patch.object(chooser, "_mostly_changed", lambda task: ""), patch.object(chooser, "_FEW", 1 << 40):
+        follow(scenario, without=["closures"])
+
+
+def test_a_rule_is_taken_once() -> None:
+    rules = KnowledgeBase(TEXT).analysis.evaluated.rules
+    register_module("again", symmetric_rules, Symmetric)
+    try:
+        found = modules_among([normalise(rule) for rule in rules.values()])
+    finally:
+        forget_module("again")
+    assert [(one.name, one.takes) for one in found] == [("symmetric", {"r2"})]
