@@ -1,5 +1,6 @@
 """`python -m benchmarks` runs the benchmarks, `python -m benchmarks 'tc-*' join2` some of them.
 
+`python -m benchmarks cliffs` looks for costs that jump where they should grow slowly (see `benchmarks.cliffs.command`).
 `python -m benchmarks maintenance` measures what changes of facts and rules cost (see `benchmarks.maintenance.command`).
 `python -m benchmarks spark` measures the Spark engine (see `benchmarks.spark.command`).
 `python -m benchmarks streams` measures streams of updates (see `benchmarks.streams.command`).
@@ -27,9 +28,9 @@ from benchmarks.experiments import UnknownName
 from benchmarks.suite import names, run, select
 from benchmarks.table import print_report
 
-KINDS = ("builtins", "language", "maintenance", "spark", "store", "streams", "yield")
+KINDS = ("builtins", "cliffs", "language", "maintenance", "spark", "store", "streams", "yield")
 _FOLDERS = {"yield": "yield_index"}  # a word of Python is no name of a package
-_LEAST_WIDTH = 180  # of the tables; a narrower terminal breaks their lines
+_LEAST_WIDTH = 200  # of the tables; a narrower terminal breaks their lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

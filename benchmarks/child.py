@@ -1,7 +1,6 @@
 """One run of one workload, in this process.
 
-`python -m benchmarks.child WORKLOAD DIRECTORY ENGINE` warms up, runs and prints a `Measurement` as JSON; with `cold` at the end
-it loads, derives and counts, and nothing else: whoever started it takes the time.
+`python -m benchmarks.child WORKLOAD DIRECTORY ENGINE` warms up, runs and prints a `Measurement` as JSON.
 """
 
 from __future__ import annotations
@@ -93,12 +92,8 @@ def _memory(name: str) -> float:
     raise ValueError(f"this system does not tell {name}")
 
 
-def main(name: str, directory: str, engine: str, *options: str) -> None:
-    workload = by_name()[name]
-    if "cold" in options:
-        _run(workload, workload.program, Path(directory) / "full", engine)
-    else:
-        print(json.dumps(asdict(measure(workload, Path(directory), engine))))
+def main(name: str, directory: str, engine: str) -> None:
+    print(json.dumps(asdict(measure(by_name()[name], Path(directory), engine))))
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ import platform
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
+from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from benchmarks.runner import ROOT
+from benchmarks.whole_process import ROOT
 from corollary.machine import memory_megabytes, usable_cores
 
 
@@ -61,9 +62,20 @@ def run_in_process(module: str, name: str, *arguments: str, seconds: float) -> d
 
 def machine() -> dict[str, Any]:
     return {
+        "date": date.today().isoformat(),
+        "commit": _commit(),
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
         "cores": usable_cores(),
         "memory_mb": memory_megabytes(),
     }
+
+
+def _commit() -> str:
+    """The commit that is checked out, with `-dirty` when files differ from it; empty without git."""
+    try:
+        done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 MEGABYTE = 1 << 20
@@ -16,8 +17,9 @@ class Measurement:
     stretch as much; `engine_seconds` is the time inside hyper-nodes. `rows` is what it
     takes after that to have every counted relation as rows: closures are kept in a smaller form until somebody reads them.
     `baseline_mb` is what the warm process held before the run, `peak_mb` the most that it held up to the counting,
-    `rows_peak_mb` up to the rows. `process` is what a whole process takes that only loads, derives and counts, from its start
-    to its end: Python, imports and compiled kernels are read first. `wrong` tells of unexpected numbers.
+    `rows_peak_mb` up to the rows. `process` is what `corollary run` takes from its start to its end, when it loads, derives and
+    writes each derived relation as a file of rows, `process_cpu` its processor time, `process_mb` the most that it holds. `wrong`
+    tells of unexpected numbers.
     """
 
     workload: str
@@ -37,12 +39,24 @@ class Measurement:
     peak_mb: float = 0.0
     rows_peak_mb: float = 0.0
     process: float = 0.0
+    process_cpu: float = 0.0
+    process_mb: float = 0.0
     counts: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Measurement:
+        """From `as_dict`, which tells more than the fields."""
+        return cls(**{one.name: document[one.name] for one in fields(cls)})
 
     @property
     def facts_derived(self) -> int:
         return self.facts_stored - self.facts_loaded
+
+    @property
+    def with_rows(self) -> float:
+        """Seconds in a warm process until every derived relation is there as rows, in memory."""
+        return self.wall + self.rows
 
     @property
     def instances_per_second(self) -> float:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.cache import CACHE, input_directory
 from benchmarks.measurement import Measurement, best
+from benchmarks.whole_process import Timed, timed, wrong_rows
 from benchmarks.workloads import Workload
 
-ROOT = Path(__file__).parents[1]
 _TIME_LIMIT = 900.0
 
 
@@ -22,31 +21,27 @@ class WorkloadFailed(RuntimeError):
 
 
 def run_workload(workload: Workload, *, engine: str = "embedded", runs: int = 3, cache: Path = CACHE) -> Measurement:
-    """The best of some warm runs; what the whole process takes when nothing is warm is the best of two."""
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.child",
-        workload.name,
-        str(input_directory(workload.input, cache)),
-        engine,
-    ]
-    fastest = best([Measurement(**json.loads(_output(command)[0])) for _ in range(runs)])
-    fastest.process = min(_output([*command, "cold"])[1] for _ in range(min(runs, 2)))
+    """The best of some warm runs, and of as many whole processes that write rows."""
+    inputs = input_directory(workload.input, cache)
+    warm = ["-m", "benchmarks.child", workload.name, str(inputs), engine]
+    fastest = best([Measurement(**json.loads(_ended(workload.name, *warm).last_line)) for _ in range(runs)])
+    wholes = [_whole_process(workload, inputs / "full", engine) for _ in range(runs)]
+    process = min((process for process, _, _ in wholes), key=lambda process: process.seconds)
+    fastest.process, fastest.process_cpu = process.seconds, process.cpu
+    fastest.process_mb = max(megabytes for _, megabytes, _ in wholes)
+    fastest.wrong += dict.fromkeys(f"written: {sentence}" for _, _, wrong in wholes for sentence in wrong)
     return fastest
 
 
-def _output(command: list[str]) -> tuple[str, float]:
-    """The last line that a command prints, and the seconds from its start to its end."""
-    started = time.perf_counter()
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_TIME_LIMIT)
-    except subprocess.TimeoutExpired:
-        raise WorkloadFailed(f"{command[3]} took longer than {_TIME_LIMIT:g} s") from None
-    if done.returncode:
-        last_lines = "\n".join(done.stderr.strip().splitlines()[-15:])
-        raise WorkloadFailed(f"{command[3]} ended with {done.returncode}:\n{last_lines}")
-    return (done.stdout.splitlines() or [""])[-1], time.perf_counter() - started
+def _whole_process(workload: Workload, inputs: Path, engine: str) -> tuple[Timed, float, list[str]]:
+    """`corollary run` from files to files, its peak megabytes, and what is wrong with the rows it wrote."""
+    with TemporaryDirectory() as directory:
+        program, figures, out = (Path(directory) / name for name in ("program.dl", "figures.json", "out"))
+        program.write_text(workload.program, encoding="utf-8")
+        command = ["-m", "corollary", "run", str(program), "--facts", str(inputs), "--out", str(out)]
+        options = ["--format", "tsv", "--stats", str(figures), "--engine", engine]
+        process = _ended(workload.name, *command, *options)
+        return process, json.loads(figures.read_text(encoding="utf-8"))["peak_memory_mb"], wrong_rows(workload, out)
 
 
 def seconds_to_start(runs: int = 3) -> float:
@@ -54,5 +49,16 @@ def seconds_to_start(runs: int = 3) -> float:
     with TemporaryDirectory() as directory:
         program = Path(directory) / "empty.dl"
         program.touch()
-        command = [sys.executable, "-m", "corollary", "run", str(program)]
-        return min(_output(command)[1] for _ in range(max(runs, 2)))
+        return min(_ended("start", "-m", "corollary", "run", str(program)).seconds for _ in range(max(runs, 2)))
+
+
+def _ended(name: str, *arguments: str) -> Timed:
+    """Python with these arguments, from its start to its good end."""
+    try:
+        process = timed([sys.executable, *arguments], _TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        raise WorkloadFailed(f"{name} took longer than {_TIME_LIMIT:g} s") from None
+    if process.done.returncode:
+        last_lines = "\n".join(process.done.stderr.strip().splitlines()[-15:])
+        raise WorkloadFailed(f"{name} ended with {process.done.returncode}:\n{last_lines}")
+    return process

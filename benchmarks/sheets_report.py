@@ -10,8 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from rich.console import Console
 
 from benchmarks.experiments import machine, run_in_process
-from benchmarks.maintenance.render import as_table
-from benchmarks.maintenance.sheets import Sheet
+from benchmarks.sheet import Sheet, as_table
 from benchmarks.table import targets_table
 from benchmarks.targets import Verdict
 

@@ -94,7 +94,8 @@ def wind_farm_counts(n: int) -> dict[str, int]:
 
 def _join1(name: str, *answers: int) -> Workload:
     queries = dict(zip(JOIN1_QUERIES, answers, strict=True))
-    return Workload(name, rules.JOIN1, name, queries=queries, counted=("a", "b1", "b2", "c1"))
+    counts = dict(zip(("a", "b1", "b2"), answers, strict=False))  # of c1 no number is published
+    return Workload(name, rules.JOIN1, name, counts, queries, counted=("a", "b1", "b2", "c1"))
 
 
 def _counting_path(limit: int) -> Workload:

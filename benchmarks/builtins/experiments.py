@@ -117,7 +117,7 @@ def _derived(rule: str, table: pa.Table) -> tuple[float, int]:
 
 def spark(outcome: Outcome, rows: int) -> None:
     """Answers of queries on Spark with two cores in this process, from the first job to the last fact."""
-    from corollary.engines.spark import start_session
+    from corollary.engines.spark_session import start_session
 
     session = start_session("builtins", cores=2, heap_megabytes=4096)
     try:

@@ -13,8 +13,7 @@ from rich.console import Console
 
 from benchmarks.experiments import machine, parsed, run_in_process
 from benchmarks.language.experiments import EXPERIMENTS, Asked, Outcome
-from benchmarks.maintenance.render import as_table
-from benchmarks.maintenance.sheets import Sheet
+from benchmarks.sheet import Sheet, as_table
 from benchmarks.table import targets_table
 
 _TIME_LIMIT = 1800.0

@@ -14,16 +14,17 @@ from rich.console import Console
 
 from benchmarks.experiments import UnknownName
 from benchmarks.maintenance.experiments import EXPERIMENTS
-from benchmarks.maintenance.markdown import write_section
 from benchmarks.maintenance.pictures import charts
-from benchmarks.maintenance.render import as_table
-from benchmarks.maintenance.sheets import Sheet, sheets
+from benchmarks.maintenance.sheets import sheets
 from benchmarks.maintenance.sizes import FULL, QUICK
 from benchmarks.maintenance.suite import Report, run, select
 from benchmarks.maintenance.svg import write_charts
+from benchmarks.sheet import Sheet, as_markdown, as_table, write_results
 from benchmarks.table import targets_table
+from benchmarks.targets import summary
 from corollary.settings import STRATEGIES
 
+RESULTS = "changes"  # in the documentation
 _LEAST_WIDTH = 200  # of the tables; a narrower terminal breaks their lines
 
 
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--strategy", default="auto", choices=STRATEGIES, help="how recursive rules follow changes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here as well")
     parser.add_argument("--svg", type=Path, metavar="DIRECTORY", help="draw the figures into this folder")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the section 'Changes' of this document")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the results into this document")
     parser.add_argument(
         "--from", type=Path, nargs="+", metavar="FILE", dest="read", help="show these reports, run none"
     )
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.svg is not None:
         write_charts(charts(report.outcomes), options.svg)
     if options.markdown is not None:
-        write_section(report, options.markdown)
+        write_results(options.markdown, RESULTS, section(report))
     return 1 if report.problems else 0
 
 
@@ -74,6 +75,14 @@ def print_report(report: Report, console: Console) -> None:
     console.print(f"{checked:,} states were compared with deriving them from scratch", style="dim", highlight=False)
     for problem in report.problems:
         console.print(f"WRONG  {problem}", style="bold red", highlight=False)
+
+
+def section(report: Report) -> str:
+    """All tables, what was missed, and what was checked, as markdown."""
+    checked = sum(outcome.states_checked for outcome in report.outcomes.values())
+    judged = f"{checked:,} states were compared with deriving them from scratch. {summary(report.verdicts)}"
+    tables = [as_markdown(sheet) for sheet in sheets(report.outcomes)]
+    return "\n\n".join([*tables, "## Targets of changes", judged])
 
 
 def _slowest(report: Report, most: int = 12) -> Sheet:

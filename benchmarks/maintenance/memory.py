@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.maintenance.record import NodeMemory
 from corollary import KnowledgeBase
 from corollary.analysis import HyperNode
-from corollary.engines.embedded.universe import Universe
+from corollary.engines.embedded.values.universe import Universe
 from corollary.program import atoms_of
 
 

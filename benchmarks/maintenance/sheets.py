@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
@@ -19,19 +18,10 @@ from benchmarks.maintenance.published import (
     ZODIAC,
 )
 from benchmarks.maintenance.record import Materialised, Outcome, Timing
+from benchmarks.sheet import Sheet
 
 NO_DATA = "no data"
 MEGABYTE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """The first column is text, the others are numbers; `note` says what a reader must know."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
 
 
 def sheets(outcomes: Mapping[str, Outcome]) -> list[Sheet]:

@@ -1,8 +1,9 @@
-"""clingo: grounding a program without choices derives all of its facts."""
+"""clingo: grounding a program without choices derives all of its facts, which it prints as a program."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import clingo
@@ -11,22 +12,26 @@ from benchmarks.peers.process import main
 from benchmarks.workloads import Workload
 
 
-def run(workload: Workload, directory: Path) -> dict[str, int]:
-    control = clingo.Control()
-    control.add("base", [], workload.program)
-    for file in sorted(directory.iterdir()):
-        control.add("base", [], "".join(_facts(file)))
-    control.ground([("base", [])])
-    return {name: _size(control.symbolic_atoms, name, workload, directory) for name in workload.derived}
+class _Grounding(clingo.Application):
+    def __init__(self, workload: Workload, inputs: Path) -> None:
+        self._workload = workload
+        self._inputs = inputs
+
+    def main(self, control: clingo.Control, files: Sequence[str]) -> None:
+        control.add("base", [], self._workload.program)
+        for file in sorted(self._inputs.iterdir()):
+            control.add("base", [], "".join(_facts(file)))
+        control.ground([("base", [])])
 
 
-def _size(atoms: clingo.SymbolicAtoms, name: str, workload: Workload, directory: Path) -> int:
-    signatures = {signature: arity for signature, arity, _ in atoms.signatures}
-    if len(workload.derived) == 1:
-        # The number of all atoms is there at once, while going through those of one predicate takes long.
-        given = [file for file in directory.iterdir() if file.stem != name]
-        return len(atoms) - sum(file.read_bytes().count(b"\n") for file in given)
-    return sum(1 for _ in atoms.by_signature(name, signatures[name])) if name in signatures else 0
+def run(workload: Workload, inputs: Path, out: Path) -> None:
+    """clingo prints to the standard output only, which leads to a file meanwhile."""
+    terminal = os.dup(1)
+    with (out / "all.lp").open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        code = clingo.clingo_main(_Grounding(workload, inputs), ["--mode=gringo", "--text", "--warn=none"])
+        os.dup2(terminal, 1)
+    assert code == 0
 
 
 def _facts(file: Path) -> Iterator[str]:

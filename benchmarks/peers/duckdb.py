@@ -14,18 +14,21 @@ from benchmarks.workloads import Workload
 _COLUMNS = ("x", "y", "z")
 
 
-def run(workload: Workload, directory: Path) -> dict[str, int]:
+def run(workload: Workload, inputs: Path, out: Path) -> None:
     connection = duckdb.connect()
     connection.execute("SET threads = 2")
-    arities = _read(connection, directory)
+    connection.execute("SET preserve_insertion_order = false")
+    arities = _read(connection, inputs)
+    relations = {predicate: f'FROM "{predicate}"' for predicate in workload.derived}
     if workload.name in STATEMENTS:
-        statements, queries = STATEMENTS[workload.name]
+        statements, recursive = STATEMENTS[workload.name]
         for statement in statements:
             connection.execute(statement)
+        relations |= recursive
     else:
         _Rounds(connection, simple_rules(workload.program), arities).run()
-        queries = {table: f'SELECT count(*) FROM "{table}"' for table in workload.derived}
-    return {name: _number(connection, query) for name, query in queries.items()}
+    for predicate, query in relations.items():
+        connection.execute(f"COPY ({query}) TO '{out}/{predicate}.tsv' (FORMAT csv, DELIMITER '\t', HEADER false)")
 
 
 def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:

@@ -4,58 +4,70 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
-import time
 import venv
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.cache import CACHE, input_directory, prepare
+from benchmarks.peers.process import MOST_CPU
+from benchmarks.whole_process import timed, wrong_rows
 from benchmarks.workloads import Workload
 
-ROOT = Path(__file__).parents[2]
-TIME_LIMIT = 60.0
+_TIME_LIMIT = 900.0  # of a process that waits for processors; what it may use of them is in benchmarks.peers.process
 _LONG = 15.0
+_TOO_LONG = f"> {MOST_CPU} s cpu"
 
 
 @dataclass(frozen=True)
 class Peer:
-    """An engine with a package on PyPI. It tries the workloads that it can express and may finish in time."""
+    """An engine with a package on PyPI, run by the module of its name; `skips` are patterns of workloads with the reasons."""
 
     name: str
     package: str
-    tries: Callable[[str], bool]
+    imported: str
+    skips: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def module(self) -> str:
-        return self.package.lower()
+    def skipped(self, workload: str) -> str:
+        """Why it does not try a workload, or nothing."""
+        return next((reason for pattern, reason in self.skips if re.fullmatch(pattern, workload)), "")
 
-
-# What clingo does not finish in time here; it has no median for the first rule set, and the universities are too many texts.
-_NOT_FOR_CLINGO = re.compile(r"tc-grid|tc-.*nonlinear|dag-r|stc-ring|andersen.*|join1-data1|zodiac-rs1|lubm.*")
-_NOT_FOR_DUCKDB = re.compile(r"zodiac-rs1|andersen-large")
 
 PEERS = (
-    Peer("DuckDB", "duckdb", lambda workload: not _NOT_FOR_DUCKDB.fullmatch(workload)),
-    Peer("clingo", "clingo", lambda workload: not _NOT_FOR_CLINGO.fullmatch(workload)),
-    Peer("pyDatalog", "pyDatalog", lambda workload: workload == "tc-small"),
+    Peer("DuckDB", "duckdb", "duckdb"),
+    Peer("Nemo", "nemo-python", "nmo_python", (("zodiac-rs1", "no median"), ("lubm-.*", "no Parquet"))),
+    Peer(
+        "clingo",
+        "clingo",
+        "clingo",
+        (
+            ("zodiac-rs1", "no median"),
+            ("lubm-.*", "no Parquet"),
+            ("tc-grid|tc-.*nonlinear|dag-r|stc-ring|andersen.*|join1-data1", "> 60 s"),
+        ),
+    ),
+    Peer("pyDatalog", "pyDatalog", "pyDatalog", (("(?!tc-small$).*", "small data only"),)),
 )
-# Peers that cannot be installed, and why.
-MISSING = {"Nemo": "its Python bindings are not on PyPI, and the package `nemo` there is something else"}
 
 
 @dataclass(frozen=True)
 class PeerRun:
-    """How a peer did. Without `seconds` it did not finish, and `problem` says why."""
+    """How a peer did. A `problem` says why it did not finish, or what is wrong with its rows."""
 
     peer: str
     workload: str
-    seconds: float | None = None
-    peak_mb: float | None = None
+    seconds: float = 0.0
+    cpu: float = 0.0
+    peak_mb: float = 0.0
     problem: str = ""
+
+    @property
+    def finished(self) -> bool:
+        return not self.problem
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -74,12 +86,12 @@ def _python() -> Path:
 @cache
 def problem_of(peer: Peer) -> str:
     """Installs a peer if need be; why it cannot be used, or nothing."""
-    if not _call("-c", f"import {peer.package}").returncode:
+    if not _call("-c", f"import {peer.imported}").returncode:
         return ""
     installed = _call("-m", "pip", "install", "--quiet", "--disable-pip-version-check", peer.package)
     if installed.returncode:
         return f"pip could not install {peer.package}"
-    return "" if not _call("-c", f"import {peer.package}").returncode else f"{peer.package} cannot be imported"
+    return "" if not _call("-c", f"import {peer.imported}").returncode else f"{peer.imported} cannot be imported"
 
 
 def version_of(peer: Peer) -> str:
@@ -93,30 +105,32 @@ def _call(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def run_peer(peer: Peer, workload: Workload, *, runs: int = 3, cache: Path = CACHE) -> PeerRun:
     """The whole process, from its start to its end: the fastest of some runs, or the only one of a long run."""
-    if problem := problem_of(peer):
+    if problem := peer.skipped(workload.name) or problem_of(peer):
         return PeerRun(peer.name, workload.name, problem=problem)
     directory = input_directory(workload.input, cache)
     fastest = _run_once(peer, workload, directory)
     for _ in range(runs - 1):
-        if fastest.seconds is None or fastest.seconds > _LONG:
+        if not fastest.finished or fastest.seconds > _LONG:
             break
         again = _run_once(peer, workload, directory)
-        if again.seconds is not None and again.seconds < fastest.seconds:
+        if not again.finished or again.seconds < fastest.seconds:
             fastest = again
     return fastest
 
 
 def _run_once(peer: Peer, workload: Workload, directory: Path) -> PeerRun:
-    command = [str(_python()), "-m", f"benchmarks.peers.{peer.module}", workload.name, str(directory)]
-    started = time.perf_counter()
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIME_LIMIT)
-    except subprocess.TimeoutExpired:
-        return PeerRun(peer.name, workload.name, problem=f"> {TIME_LIMIT:g} s")
-    seconds = time.perf_counter() - started
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return PeerRun(peer.name, workload.name, problem=f"failed: {reason}")
-    output = json.loads(done.stdout.splitlines()[-1])
-    wrong = workload.unexpected(output["counts"])
-    return PeerRun(peer.name, workload.name, seconds, output["peak_mb"], problem="; ".join(wrong))
+    with TemporaryDirectory() as out:
+        module = f"benchmarks.peers.{peer.name.lower()}"
+        command = [str(_python()), "-m", module, workload.name, str(directory / "full"), out]
+        try:
+            process = timed(command, _TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            return PeerRun(peer.name, workload.name, problem=f"> {_TIME_LIMIT:g} s")
+        if process.done.returncode == -signal.SIGXCPU:
+            return PeerRun(peer.name, workload.name, problem=_TOO_LONG)
+        if process.done.returncode:
+            reason = (process.done.stderr.strip().splitlines() or ["no message"])[-1]
+            return PeerRun(peer.name, workload.name, problem=f"failed: {reason}")
+        peak = json.loads(process.last_line)["peak_mb"]
+        wrong = "; ".join(wrong_rows(workload, Path(out)))
+        return PeerRun(peer.name, workload.name, process.seconds, process.cpu, peak, wrong)

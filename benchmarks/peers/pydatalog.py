@@ -11,13 +11,15 @@ from benchmarks.peers.process import main
 from benchmarks.workloads import Workload
 
 
-def run(workload: Workload, directory: Path) -> dict[str, int]:
+def run(workload: Workload, inputs: Path, out: Path) -> None:
     pyDatalog.load("\n".join(_statement(clause) for clause in re.findall(r"[^.]+(?=\.)", workload.program)))
-    for file in sorted(directory.iterdir()):
+    for file in sorted(inputs.iterdir()):
         with file.open(encoding="utf-8") as lines:
             for line in lines:
                 pyDatalog.assert_fact(file.stem, *map(int, line.split()))
-    return {name: len(pyDatalog.ask(f"{name}(X, Y)").answers) for name in workload.derived}
+    for predicate in workload.derived:
+        with (out / f"{predicate}.tsv").open("w", encoding="utf-8") as rows:
+            rows.writelines(f"{x}\t{y}\n" for x, y in pyDatalog.ask(f"{predicate}(X, Y)").answers)
 
 
 def _statement(clause: str) -> str:

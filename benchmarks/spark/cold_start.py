@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from benchmarks import ontology
-from benchmarks.runner import ROOT
 from benchmarks.spark.inputs import universities_directory
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.runs import run_program, written_rows
 from benchmarks.spark.sizes import Sizes
+from benchmarks.whole_process import ROOT
 from benchmarks.workloads import by_name
 
 if TYPE_CHECKING:

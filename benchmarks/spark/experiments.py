@@ -17,7 +17,7 @@ from benchmarks.spark import (
 )
 from benchmarks.spark.record import Outcome
 from benchmarks.spark.sizes import Sizes
-from corollary.engines.spark import start_session
+from corollary.engines.spark_session import start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

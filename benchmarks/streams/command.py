@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.experiments import parsed
-from benchmarks.maintenance.sheets import Sheet
+from benchmarks.sheet import Sheet
 from benchmarks.sheets_report import SheetsReport
 from benchmarks.streams.experiments import EXPERIMENTS, FULL, QUICK
 from benchmarks.streams.record import Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.maintenance.sheets import Sheet
+from benchmarks.sheet import Sheet
 from benchmarks.streams.published import SEQ, TRACKS, TRANS, Published
 from benchmarks.streams.record import Outcome
 

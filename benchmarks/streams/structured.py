@@ -34,7 +34,7 @@ _SCHEMA = "op string, predicate string, a1 string, a2 string"
 
 def measure(outcome: Outcome, universities: int, sizes: tuple[int, ...], batches: int) -> None:
     """`batches` of each size, after two that warm up; an even number, so that everything is back at the end."""
-    from corollary.engines.spark import start_session
+    from corollary.engines.spark_session import start_session
 
     spark = start_session("benchmark")
     directory = universities_directory(universities)

@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.experiments import parsed
-from benchmarks.maintenance.sheets import Sheet
 from benchmarks.maintenance.svg import write_charts
+from benchmarks.sheet import Sheet
 from benchmarks.sheets_report import SheetsReport
 from benchmarks.targets import Verdict
 from benchmarks.yield_index.experiments import EXPERIMENTS, FULL, QUICK

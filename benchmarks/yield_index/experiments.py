@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from benchmarks.baselines.index_closure import IndexClosure
 from benchmarks.yield_index import btree, streams
 from benchmarks.yield_index.data import CASES, LARGE, RG, RG_SIZES, SMALL, Case, rg
 from benchmarks.yield_index.record import Access, Closure, Outcome, StreamRun
@@ -22,8 +23,7 @@ from benchmarks.yield_index.structures import (
     yield_on_base,
     yield_on_inserted,
 )
-from corollary.engines.embedded.closure import LinearClosure
-from corollary.engines.embedded.yield_index.closure import IndexClosure
+from corollary.engines.embedded.closures.closure import LinearClosure
 from corollary.engines.embedded.yield_index.index import YieldIndex
 from corollary.language import parse_program
 from corollary.planning import normalise

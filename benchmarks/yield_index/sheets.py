@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.maintenance.sheets import Sheet
+from benchmarks.sheet import Sheet
 from benchmarks.yield_index.published import CASES, TABLE_1
 from benchmarks.yield_index.record import Outcome
 

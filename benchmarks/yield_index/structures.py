@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.yield_index.data import Case, Rows
+from benchmarks.yield_index.inspection import entry_count
 from corollary.engines.embedded.yield_index.index import Accesses, YieldIndex
-from corollary.engines.embedded.yield_index.inspection import entry_count
 from corollary.language import parse_program
 from corollary.planning import NormalRule, normalise
 from corollary.program import Atom, Constant, Variable
