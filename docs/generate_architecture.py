@@ -20,7 +20,7 @@ from corollary.analysis import Dependency
 from corollary.pictures import style
 from corollary.pictures.layout import Rectangle, Size, lay_out
 from corollary.pictures.layout.layout import Link
-from corollary.pictures.measure import monospaced, sans_serif
+from corollary.pictures.style import monospaced, sans_serif
 from corollary.pictures.svg import element, escaped, group, marker_of, markers, number, path
 from docs.source_imports import SOURCE, imports, layers, module_of, package_of
 

@@ -30,10 +30,21 @@ from corollary.engines.embedded.marking.backward_forward import (
     next_affected,
     next_start,
 )
-from corollary.engines.embedded.marking.fact_table import EXPLICIT, MARKED, NONE, PRESENT, C, D, V, W, Y
 from corollary.engines.embedded.marking.matching import F_FACT, head_of, next_instance, start_search
 from corollary.engines.embedded.marking.region import Method
-from corollary.engines.embedded.marking.rule_tables import P_LEVELS, P_LEVELS_END
+from corollary.engines.embedded.marking.tables import (
+    EXPLICIT,
+    MARKED,
+    NONE,
+    P_LEVELS,
+    P_LEVELS_END,
+    PRESENT,
+    C,
+    D,
+    V,
+    W,
+    Y,
+)
 from corollary.engines.embedded.marking.work import (
     BUDGET,
     DONE,

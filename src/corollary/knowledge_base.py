@@ -14,7 +14,7 @@ from corollary.analysis.lowering import lower_query, possible, tells_possible
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.predicates import PredicateInfo, check_functions
 from corollary.analysis.queries import check_query, remaining_warnings, unknown_predicates
-from corollary.analysis.traps import warnings_of_query
+from corollary.analysis.suspicions import warnings_of_query
 from corollary.analysis.value_kinds import NO_OTHER_FACTS, OtherFacts, ValueKinds
 from corollary.backends import Backend
 from corollary.backends.asking import Asking

@@ -125,7 +125,7 @@ class Result:
 
         Its columns are those of `to_arrow()`; times of day and decimals of more than 38 digits are texts as programs write them.
         """
-        from corollary.engines.embedded.values.narrow_tables import narrowed
+        from corollary.engines.embedded.values.tables import narrowed
         from corollary.engines.spark_session.arrow_frames import frame_of_table
         from corollary.engines.spark_session.session import start_session
 

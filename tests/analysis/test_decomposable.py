@@ -2,7 +2,7 @@
 
 import pytest
 
-from corollary.analysis.decomposable import decomposition_of
+from corollary.analysis.modules import decomposition_of
 from tests.analysis.helpers import graph_of
 
 

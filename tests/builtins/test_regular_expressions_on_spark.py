@@ -7,7 +7,7 @@ import time
 import pytest
 
 from corollary import KnowledgeBase, ProgramError
-from corollary.engines.spark.algebra.column_texts import _is_linear_in_java
+from corollary.engines.spark.algebra.column_functions import _is_linear_in_java
 from tests.services.spark_session import shared_session
 
 TEXTS = ["a" * 2000 + "!", "abc", "c-00d", "a" * 30, "xyx", "ABC", ""]

@@ -9,10 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from corollary.engines.spark.algebra.column_stages import exact_sql
-from corollary.engines.spark.algebra.column_steps import Step, Steps
-from corollary.engines.spark.algebra.column_term import NotAColumnError
-from corollary.engines.spark.algebra.column_terms import Known
+from corollary.engines.spark.algebra.column_steps import Step, Steps, exact_sql
+from corollary.engines.spark.algebra.column_terms import Known, NotAColumnError
 from corollary.engines.spark.algebra.profiles import ANYTHING, classes_of
 from corollary.engines.spark.terms.ids import NO_COLLISIONS, ids_of
 from corollary.language import parse_program, print_value

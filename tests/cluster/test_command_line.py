@@ -13,8 +13,7 @@ import pyspark
 import pytest
 
 import corollary
-from corollary.engines.spark_session.java import find_java
-from corollary.engines.spark_session.shim import shim_home
+from corollary.engines.spark_session.java import find_java, shim_home
 from tests.services.spark_cluster import SparkCluster, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.cluster, pytest.mark.xdist_group("cluster")]

@@ -21,8 +21,7 @@ from corollary.engines.embedded.engine import EmbeddedEngine
 from corollary.engines.embedded.relations import capacity
 from corollary.engines.spark.failures import derive_failures
 from corollary.engines.spark.strategies.growing import check_nothing_lost
-from corollary.engines.spark.streaming.batch import MicroBatch
-from corollary.engines.spark.streaming.change_columns import change_columns
+from corollary.engines.spark.streaming.batch import MicroBatch, change_columns
 from corollary.engines.spark.workspace import choose_directory
 from corollary.io.mqtt.journal import Message
 from corollary.io.write import write_result

@@ -13,7 +13,7 @@ import pytest
 
 from corollary import KnowledgeBase, ProgramError
 from corollary.diagnostics.packages import EXTRAS, optional_package
-from corollary.engines.spark_session.unavailable import SparkUnavailableError
+from corollary.engines.spark_session.failures import SparkUnavailableError
 from corollary.streams.mqtt import MqttUpdates
 
 ROOT = Path(__file__).parent.parent.parent

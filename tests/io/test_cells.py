@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.values.columns import encode_table
+from corollary.engines.embedded.values.encoder import encode_table
 from corollary.engines.embedded.values.universe import Universe
 from corollary.io.rdf import ntriples_term
 from corollary.language.cells import CELLS, MEANING, TERMS, cell_value, term_value

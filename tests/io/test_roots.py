@@ -11,7 +11,7 @@ import pytest
 
 from corollary import KnowledgeBase, ProgramError
 from corollary.diagnostics import Source
-from corollary.io.named_files import place_of_input
+from corollary.io.loading import place_of_input
 from corollary.program import InputDeclaration
 from corollary.settings import Settings
 from tests.cli.command import corollary

@@ -9,7 +9,7 @@ import pytest
 from corollary import Change, Iri, KnowledgeBase, ProgramError, ProgramWarning
 from corollary.analysis import analyse_texts
 from corollary.diagnostics import Diagnostic, Source, catalogue, render_all
-from corollary.diagnostics.render import MOST_SHOWN
+from corollary.diagnostics.diagnostic import MOST_SHOWN
 from corollary.language import parse
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from corollary.diagnostics.render import render_all
+from corollary.diagnostics.diagnostic import render_all
 from corollary.language import Parsed, parse, print_program
 from corollary.program import Program
 from tests.generator import programs

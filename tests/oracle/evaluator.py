@@ -39,6 +39,7 @@ from corollary.program import (
     variables_of,
 )
 from corollary.program.arithmetic import number_of
+from corollary.program.evaluation import solutions_of
 from corollary.program.patterns import (
     check_length,
     check_size,
@@ -47,7 +48,6 @@ from corollary.program.patterns import (
     is_pattern,
     with_computed,
 )
-from corollary.program.solving import solutions_of
 from corollary.settings import ALL_BITS, DEEPEST
 from tests.oracle.matching import Binding, Same, matched, sameness
 

@@ -3,7 +3,7 @@
 from itertools import product
 
 from corollary.pictures import draw
-from corollary.pictures.concentration import MANY_EDGES, MAX_EDGES, concentrated
+from corollary.pictures.drawing import MANY_EDGES, MAX_EDGES, concentrated
 from corollary.pictures.model import Edge, Picture, picture_of
 from tests.pictures.programs import RULE_SET_3, analysed
 

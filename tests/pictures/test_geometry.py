@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.pictures.concentration import concentrated
-from corollary.pictures.contents import RULE_SIZE
+from corollary.pictures.drawing import concentrated
 from corollary.pictures.layout import Curve, Layout, Link, Rectangle, Size, lay_out
-from corollary.pictures.measure import monospaced
 from corollary.pictures.model import picture_of
-from corollary.pictures.svg import Drawing, drawing_of
+from corollary.pictures.style import monospaced
+from corollary.pictures.svg import RULE_SIZE, Drawing, drawing_of
 from tests.budgets import examples
 from tests.pictures.programs import PROGRAMS, analysed
 

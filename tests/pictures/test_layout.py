@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.pictures.layout.layering import LayeringProblem, Level, levels_of
-from corollary.pictures.layout.layers import in_layers
+from corollary.pictures.layout.layers import LayeringProblem, Level, in_layers, levels_of
 from corollary.pictures.layout.layout import backward_edges
 from corollary.pictures.layout.ordering import crossings, order_rows
 from corollary.pictures.layout.placing import place, settle

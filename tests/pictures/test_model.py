@@ -7,9 +7,8 @@ import pytest
 from corollary.analysis import analyse_texts
 from corollary.diagnostics import Source
 from corollary.pictures import drawing
-from corollary.pictures.measure import cells, shortened
 from corollary.pictures.model import picture_of
-from corollary.pictures.style import PALETTES, kind_of
+from corollary.pictures.style import PALETTES, cells, kind_of, shortened
 from corollary.program import Program
 from tests.pictures.programs import FIGURE_1, RULE_SET_1, SINGLE, analysed
 

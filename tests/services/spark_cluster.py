@@ -22,8 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from corollary.engines.spark_session.java import find_java
-from corollary.engines.spark_session.shim import shim_home
+from corollary.engines.spark_session.java import find_java, shim_home
 
 T = TypeVar("T")
 START_SECONDS = 180

@@ -10,7 +10,7 @@ from benchmarks.streams.edges import P_SEQ, P_TRANS, replacing_edges, tossed_edg
 from benchmarks.streams.experiments import LITERAL, follow
 from benchmarks.streams.published import TRANS
 from corollary import KnowledgeBase
-from corollary.engines.embedded.marking import fact_table
+from corollary.engines.embedded.marking import tables
 from corollary.engines.embedded.marking.region import METHODS, Region, Upcoming
 from corollary.engines.embedded.relations.relation import Codes
 from corollary.language import parse_program
@@ -58,7 +58,7 @@ def test_example_1_a_mark_saves_the_rule_application(method: str) -> None:
     # As in the paper's tables, the literal algorithm counts a mark when it is taken up.
     taken = (0, 1) if method == LITERAL else (1, 0)
     assert (before.explicit_marks, before.implicit_marks, found.statistics.implicit_marks) == (1, *taken)
-    assert having(found, fact_table.PRESENT) == "p2"
+    assert having(found, tables.PRESENT) == "p2"
 
 
 @pytest.mark.parametrize("method", ["bf", "dred"])
@@ -73,8 +73,8 @@ def test_example_1_without_marks_applies_the_rule(method: str) -> None:
 def test_example_2_a_fact_with_another_proof_stays(method: str) -> None:
     found = region(EXAMPLE_2, method, "p1 p2 p3", "q r")
     found.delete(facts("p1"))
-    assert having(found, fact_table.C) == having(found, fact_table.V) == "p3 q"
-    assert having(found, fact_table.Y) == "r"
+    assert having(found, tables.C) == having(found, tables.V) == "p3 q"
+    assert having(found, tables.Y) == "r"
     found.insert({})
     change = found.finish()
     assert (change.lost, set(change.gained)) == ({}, set())
@@ -90,24 +90,24 @@ def test_example_3_step_by_step(method: str) -> None:
         return Upcoming(facts("p4"))
 
     found.delete(facts("p1"), look)
-    assert having(found, fact_table.D) == "p1"
-    assert having(found, fact_table.C) == having(found, fact_table.V) == "p3 q"
-    assert having(found, fact_table.Y) == "r"
-    assert having(found, fact_table.W) == ""
+    assert having(found, tables.D) == "p1"
+    assert having(found, tables.C) == having(found, tables.V) == "p3 q"
+    assert having(found, tables.Y) == "r"
+    assert having(found, tables.W) == ""
     found.insert(facts("p4"), look)
-    assert having(found, fact_table.MARKED) == "p4 s"
+    assert having(found, tables.MARKED) == "p4 s"
     assert set(found.finish().gained) == {"s"}
-    assert having(found, fact_table.PRESENT) == "p2 p3 p4 q r s"
-    assert having(found, fact_table.MARKED) == ""
+    assert having(found, tables.PRESENT) == "p2 p3 p4 q r s"
+    assert having(found, tables.MARKED) == ""
     assert found.waiting_facts() == {("s", (7,))}
     found.delete(facts("p4"))
-    assert having(found, fact_table.C) == "s"
-    assert having(found, fact_table.D) == "p4 s"
-    assert having(found, fact_table.V) == having(found, fact_table.Y) == ""
+    assert having(found, tables.C) == "s"
+    assert having(found, tables.D) == "p4 s"
+    assert having(found, tables.V) == having(found, tables.Y) == ""
     assert found.statistics_so_far().deletions == 0
     found.insert({})
     assert set(found.finish().lost) == {"s"}
-    assert having(found, fact_table.PRESENT) == "p2 p3 q r"
+    assert having(found, tables.PRESENT) == "p2 p3 q r"
 
 
 def test_example_3_as_a_stream() -> None:

@@ -7,7 +7,7 @@ import pytest
 from corollary import KnowledgeBase
 from corollary.analysis import analyse_texts
 from corollary.diagnostics import Source
-from corollary.engines.embedded.marking.regions import is_region, region_steps
+from corollary.engines.embedded.marking.strategy import is_region, region_steps
 from corollary.planning.steps import is_auxiliary
 from corollary.streams.target import STRATEGIES
 from corollary.transactions import Change

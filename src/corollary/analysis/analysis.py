@@ -12,15 +12,13 @@ from corollary.analysis.modules import module_name
 from corollary.analysis.predicates import PredicateInfo, check_arities, check_definitions, check_names, predicates_of
 from corollary.analysis.rule_graph import RuleGraph, goes_on
 from corollary.analysis.safety import check_query_safety, check_rule_safety
-from corollary.analysis.shapes import ShapedRules
 from corollary.analysis.stratification import check_stratification
-from corollary.analysis.suspicions import check_suspicions
-from corollary.analysis.traps import check_traps
+from corollary.analysis.suspicions import ShapedRules, check_suspicions, check_traps
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import Parsed, parse, print_rule, without_garbage_collection
 from corollary.program import EQUALITY, Atom, Program, Rule, atoms_of
 from corollary.program.arities import SizedName, with_arities
-from corollary.program.forms import Form, forms_of_rows, forms_of_rules
+from corollary.program.patterns import Form, forms_of_rows, forms_of_rules
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from corollary.analysis.analysis import Analysis
 from corollary.analysis.lowering import with_universe
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.safety import check_query_safety, limited_variables
-from corollary.analysis.traps import undefined_functions
+from corollary.analysis.suspicions import undefined_functions
 from corollary.analysis.value_kinds import ValueKinds
 from corollary.diagnostics import MOST_SHOWN, Diagnostic, KnownNames, catalogue, did_you_mean
 from corollary.program import (

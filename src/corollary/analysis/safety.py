@@ -25,8 +25,8 @@ from corollary.program import (
     subterms,
     variables_of,
 )
+from corollary.program.evaluation import solutions_of
 from corollary.program.patterns import computed_parts, has_unknown_parts, is_pattern, pairs, pattern_variables
-from corollary.program.solving import solutions_of
 
 _HERE = "this comparison"
 _NOTHING = Constant(0)

@@ -28,7 +28,7 @@ from corollary.program import (
 )
 from corollary.program.arithmetic import number_of
 from corollary.program.datatypes import place_of
-from corollary.program.forms import Form
+from corollary.program.patterns import Form
 
 Kinds = frozenset[str]
 """Names of kinds, in the plural as people say them."""

@@ -12,7 +12,7 @@ from corollary.backends.backend import Backend
 from corollary.program import Query
 from corollary.program.arities import name_with_arity
 from corollary.reasoning.demand import Demanded, demanded
-from corollary.reasoning.demand.parts import growing_rules, part_for
+from corollary.reasoning.demand.demanded import growing_rules, part_for
 from corollary.reasoning.run import Run
 from corollary.settings import Settings
 

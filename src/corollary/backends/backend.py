@@ -12,7 +12,7 @@ from corollary.analysis import HyperNode, RuleGraph
 from corollary.io.options import ReadOptions
 from corollary.io.rejects import Rejects
 from corollary.program import FactBlock, InputDeclaration, Query
-from corollary.program.forms import Form
+from corollary.program.patterns import Form
 from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from corollary.io.loading import Encoded, Loader
 from corollary.io.options import DATABASE, option_error
 from corollary.io.rejects import Rejects
 from corollary.program import Query
-from corollary.program.forms import Form
+from corollary.program.patterns import Form
 from corollary.reasoning.run import Run, memory_as_a_limit
 from corollary.settings import Limits, Settings
 

@@ -16,7 +16,7 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.io.options import ReadOptions
 from corollary.io.rejects import Rejects
 from corollary.program import FactBlock, InputDeclaration, Query
-from corollary.program.forms import Form
+from corollary.program.patterns import Form
 from corollary.reasoning.run import Run, leave_out
 from corollary.settings import Limits, Settings
 
@@ -472,8 +472,7 @@ class SparkBatch:
 @contextmanager
 def _unavailable() -> Iterator[None]:
     """A Spark that does not start, as a diagnostic."""
-    from corollary.engines.spark_session.failures import explained, is_of_spark
-    from corollary.engines.spark_session.unavailable import SparkUnavailableError
+    from corollary.engines.spark_session.failures import SparkUnavailableError, explained, is_of_spark
 
     try:
         yield

@@ -22,7 +22,7 @@ def diff(
 ) -> None:
     """Show the facts and rules that came (+) and went (-) from one version to another."""
     from corollary.store.history import difference
-    from corollary.store.metadata import prefixes_of
+    from corollary.store.manifest import prefixes_of
     from corollary.store.store import Store
 
     store = Store.open(path, second)

@@ -1,11 +1,14 @@
 """`corollary doctor`: what is installed here, and does Spark start?"""
 
+from __future__ import annotations
+
 import platform
 import re
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib import metadata
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,10 +16,52 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from corollary import __version__
-from corollary.cli.cluster_check import versions, versions_of_tasks
 from corollary.cli.options import Conf, EngineName, Master, WorkspaceDirectory, engine_options
 from corollary.engines.spark_session import SparkUnavailableError, find_java, start_session
 from corollary.machine import memory_megabytes, usable_cores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+# -- cluster check -----------------------------------------------------------------------------------------------------
+
+# The checks of `corollary doctor --spark` on executors: do they run the same programs as the driver, and see the workspace?
+
+_PACKAGES = ("corollary", "numba", "numpy", "pyarrow")
+"""A task needs them; results could differ with their versions."""
+
+
+def versions() -> str:
+    """The versions of what a task runs with, here and now."""
+    found = [f"Python {platform.python_version()}"]
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            found.append(f"no {name}")
+    return ", ".join(found)
+
+
+def versions_of_tasks(spark: SparkSession) -> dict[str, set[str]]:
+    """The versions on every machine that a task came to."""
+    tasks = 4 * spark.sparkContext.defaultParallelism
+    rows = spark.range(0, tasks, 1, tasks).mapInArrow(_tell, "machine string, versions string").collect()
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        found.setdefault(row["machine"], set()).add(row["versions"])
+    return found
+
+
+def _tell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for _ in batches:
+        pass
+    yield pa.RecordBatch.from_pydict({"machine": [platform.node()], "versions": [versions()]})
+
+
+# -- doctor ------------------------------------------------------------------------------------------------------------
 
 
 def doctor(

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from corollary.cli.changes import difference_lines
 from corollary.cli.output import terminal, terminal_for_errors
 from corollary.cli.stores import StorePath, open_store, print_result
+from corollary.cli.update import difference_lines
 
 ChangeFile = Annotated[Path, typer.Argument(metavar="FILE", help="A change file.")]
 

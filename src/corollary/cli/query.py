@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from corollary.cli.answers import print_answers, print_json_answers
 from corollary.cli.options import (
     Data,
     Facts,
@@ -26,7 +25,7 @@ from corollary.cli.options import (
     open_knowledge_base,
 )
 from corollary.cli.output import print_diagnostics, read_sources, terminal
-from corollary.cli.run import derive
+from corollary.cli.run import derive, print_answers, print_json_answers
 from corollary.cli.stores import VersionOption, open_store
 from corollary.knowledge_base import KnowledgeBase
 

@@ -6,8 +6,9 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from corollary.cli.answers import asked_queries, print_answers, print_json_answers
 from corollary.cli.options import (
     Conf,
     Data,
@@ -42,14 +42,163 @@ from corollary.cli.options import (
     engine_options,
     open_knowledge_base,
 )
-from corollary.cli.output import plural, print_diagnostics, read_sources, terminal, terminal_for_errors
-from corollary.cli.publish import WRITTEN, publish, written_format
+from corollary.cli.output import plural, print_diagnostics, read_sources, table_lines, terminal, terminal_for_errors
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.io.formats import FORMATS, file_name, format_of
+from corollary.io.options import DATABASE, ReadOptions, option_error
+from corollary.io.roots import home_of, place_below
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import Printer
-from corollary.program import Query
+from corollary.program import OutputDeclaration, Query
 
 if TYPE_CHECKING:
     from corollary.engines.embedded.report import NodeReport, RunReport
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+# Answers to queries: tables for people, JSON for programs.
+
+
+def query_text(kb: KnowledgeBase, query: Query) -> str:
+    printer = Printer(kb.program.prefixes)
+    return ", ".join(map(printer.element, query.body))
+
+
+def print_answers(kb: KnowledgeBase, query: Query, *, echo: bool = True) -> None:
+    """The query, its answers in order as a table, and how many there are."""
+    console = terminal()
+    if echo:
+        console.print(Text(f"?- {query_text(kb, query)}.", style="bold"))
+    result = kb.query(query)
+    if not result.variables:
+        console.print("yes" if len(result) else "no")
+    elif not len(result):
+        console.print("no answers")
+    else:
+        printer = Printer(kb.program.prefixes)
+        rows = [[printer.value(value) for value in row] for row in result.sorted()]
+        sys.stdout.write("".join(line + "\n" for line in table_lines(result.variables, rows)))
+        console.print(plural(len(result), "answer"))
+
+
+def print_json_answers(kb: KnowledgeBase, query: Query) -> None:
+    """One object on one line; the values are written as in JSON files of facts."""
+    from corollary.io.json_lines import json_text
+
+    result = kb.query(query)
+    text = json.dumps(query_text(kb, query), ensure_ascii=False)
+    variables = json.dumps(list(result.variables), ensure_ascii=False)
+    rows = ", ".join(json_text(row) for row in result.sorted())
+    sys.stdout.write(f'{{"query": {text}, "variables": {variables}, "rows": [{rows}]}}\n')
+
+
+def asked_queries(kb: KnowledgeBase, texts: list[str]) -> list[Query]:
+    """The queries of these texts; all mistakes in them come at once."""
+    queries: list[Query] = []
+    wrong: list[Diagnostic] = []
+    for text in texts:
+        try:
+            queries.append(kb.parse_query(text))
+        except ProgramError as error:
+            wrong += error.diagnostics
+    if wrong:
+        raise ProgramError(wrong)
+    return queries
+
+
+# -- publish -----------------------------------------------------------------------------------------------------------
+
+# Facts into files: what `--out` and `@output` ask for.
+
+WRITTEN = [name for name, form in FORMATS.items() if form.is_written]
+
+
+def written_format(name: str | None) -> str | None:
+    """Return the name of a format that can be written; raise a usage error for any other."""
+    if name is not None and name not in WRITTEN:
+        raise typer.BadParameter(f"'{name}' is not one of {', '.join(WRITTEN)}")
+    return name
+
+
+@dataclass(frozen=True)
+class _File:
+    predicate: str
+    path: Path | str
+    """A string for what is no file of this machine."""
+    format: str | None
+    header: bool
+    more: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def publish(kb: KnowledgeBase, directory: Path | None, form: str | None, *, header: bool) -> list[Path | str]:
+    """Writes the files that the program and the command ask for, and gives their names.
+
+    With a directory, these are the predicates of `@output`, or all derived ones where the program has none. A file that an
+    `@output` names is written in that directory, or beside the program where there is none.
+    """
+    wanted = list(_declared(kb, directory, form, header=header))
+    if directory is not None:
+        if not kb.program.outputs:
+            derived = dict.fromkeys(rule.head.predicate for rule in kb.program.rules)
+            wanted += [_plain(name, directory, form, header) for name in derived]
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"cannot make the directory {directory}: {error.strerror}"
+            raise ProgramError([Diagnostic(catalogue.UNWRITABLE_FILE, message)]) from None
+    for file in wanted:
+        kb.write(file.predicate, file.path, format=file.format, header=file.header, **file.more)
+    return [file.path for file in wanted]
+
+
+def _plain(predicate: str, directory: Path, form: str | None, header: bool) -> _File:
+    chosen = FORMATS[form or "csv"]
+    return _File(predicate, directory / file_name(predicate, chosen), None, header)
+
+
+def _declared(kb: KnowledgeBase, directory: Path | None, form: str | None, *, header: bool) -> list[_File]:
+    files: dict[tuple[str, Path | str], _File] = {}
+    for declaration in kb.program.outputs:
+        options, mode = _options(declaration)
+        place = _place(kb, declaration, directory)
+        if isinstance(place, str):
+            more = {"mode": mode, **{name: getattr(options, name) for name in DATABASE if name != "query"}}
+            file = _File(declaration.predicate, place, options.format, header or options.header, more)
+        elif (path := place) is not None:
+            format_of(path, options.format, declaration.span)
+            file = _File(declaration.predicate, path, options.format, header or options.header, {"mode": mode})
+        elif directory is not None:
+            file = _plain(declaration.predicate, directory, form, header or options.header)
+        else:
+            continue
+        files[file.predicate, file.path] = file
+    return list(files.values())
+
+
+def _options(declaration: OutputDeclaration) -> tuple[ReadOptions, str | None]:
+    """Return the options of an `@output`, and the mode in which it writes."""
+    given = dict(declaration.options)
+    known = ("header", "format", "mode", *DATABASE)
+    for name in given:
+        if name not in known or name == "query":
+            hint = "there are header, format, mode"
+            raise option_error(f"there is no option '{name}' of @output", declaration.span, hint)
+    mode = given.pop("mode", None)
+    return ReadOptions.of(given, declaration.span, written=True), str(mode) if mode is not None else None
+
+
+def _place(kb: KnowledgeBase, declaration: OutputDeclaration, directory: Path | None) -> Path | str | None:
+    """The path or address that an `@output` names: below the directory that the command names, or beside the program file."""
+    if declaration.location is None:
+        return None
+    span, roots = declaration.span, kb.settings.outputs_root
+    if directory is not None:  # the command's own word: a root, too
+        roots = (str(directory), *roots)
+    home = directory or home_of(span, Path())
+    return place_below(declaration.location, home, roots, span, setting="outputs_root", word="write")
+
+
+# -- run ---------------------------------------------------------------------------------------------------------------
 
 
 class Explanation(StrEnum):

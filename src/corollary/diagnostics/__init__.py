@@ -1,9 +1,18 @@
 """Messages to users: numbered diagnostics with position, line, caret and hint."""
 
 from corollary.diagnostics.catalogue import CATALOGUE, DiagnosticKind, Severity
-from corollary.diagnostics.diagnostic import Diagnostic, ProgramError, ProgramWarning, warn
-from corollary.diagnostics.render import MOST_SHOWN, render, render_all, shown_first
-from corollary.diagnostics.source import Source, Span
+from corollary.diagnostics.diagnostic import (
+    MOST_SHOWN,
+    Diagnostic,
+    ProgramError,
+    ProgramWarning,
+    Source,
+    Span,
+    render,
+    render_all,
+    shown_first,
+    warn,
+)
 from corollary.diagnostics.suggest import KnownNames, did_you_mean
 
 __all__ = [

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from corollary.diagnostics import catalogue
-from corollary.diagnostics.diagnostic import Diagnostic, ProgramError
-from corollary.diagnostics.source import Span
+from corollary.diagnostics.diagnostic import Diagnostic, ProgramError, Span
 
 EXTRAS = {
     "deltalake": ("deltalake", "delta"),

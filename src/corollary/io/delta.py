@@ -184,7 +184,7 @@ def write_table(table: pa.Table, path: Path, *, mode: str = "overwrite") -> None
     """Write a table of Arrow as the contents of a Delta table, in one commit."""
     import pyarrow.parquet as parquet
 
-    from corollary.engines.embedded.values.narrow_tables import narrowed
+    from corollary.engines.embedded.values.tables import narrowed
 
     table = narrowed(table) if table.num_columns else unit_table(table.num_rows)
     with new_folder(path, table.schema, mode) as folder:

@@ -147,7 +147,7 @@ class Format:
             check(schema, target)
 
     def _stored(self, table: pa.Table) -> pa.Table:
-        from corollary.engines.embedded.values.narrow_tables import narrowed
+        from corollary.engines.embedded.values.tables import narrowed
 
         return narrowed(table) if self.narrows else table
 

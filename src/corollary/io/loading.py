@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
 from corollary.io.databases import POSTGRES
-from corollary.io.formats import format_of
-from corollary.io.named_files import files_of_directory, place_of_input
+from corollary.io.formats import fact_files, format_of
 from corollary.io.options import ReadOptions
 from corollary.io.read import Loaded, read_file
 from corollary.io.rejects import Rejects
+from corollary.io.roots import home_of, place_below
 from corollary.program import FactBlock, InputDeclaration
 from corollary.program.arities import full_names, name_of_rows, size_of
 from corollary.reasoning.run import Run, leave_out
@@ -28,6 +28,50 @@ if TYPE_CHECKING:
     from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.relations.relation import Codes
     from corollary.engines.embedded.values.encoder import Encoder
+
+# -- named files -------------------------------------------------------------------------------------------------------
+
+# The files that a directory holds for predicates, and the place that an `@input` names.
+
+
+def files_of_directory(
+    directory: Path, full_name: Callable[[str], str], known: Collection[str], *, header: bool, mixed: bool = False
+) -> list[tuple[str, Path, ReadOptions]]:
+    """Its data files, each with the predicate that its name says; `known` are the predicates that were heard of before.
+
+    Where names have several numbers of arguments (`mixed`), `p_2.csv` may mean `p/2`.
+    """
+
+    def is_known(name: str) -> bool:
+        return bool(full_names(name, known)) if mixed else name in known
+
+    def named(name: str) -> str:
+        plain, _, size = name.rpartition("_")
+        sized = f"{plain}/{size}"
+        return sized if mixed and not is_known(name) and sized in known else name
+
+    try:
+        files = [(named(full_name(name)), path) for name, path in fact_files(directory)]
+    except OSError as error:
+        message = f"cannot read {directory}: {error.strerror}"
+        raise ProgramError([Diagnostic(catalogue.UNREADABLE_DATA, message)]) from None
+    return [
+        (predicate, path, ReadOptions(header=header and format_of(path).is_delimited))
+        for predicate, path in files
+        if path.suffix.lower() != ".json" or is_known(predicate)  # most .json files hold something else
+    ]
+
+
+def place_of_input(declaration: InputDeclaration, base: Path, roots: Sequence[str]) -> tuple[Path | str, ReadOptions]:
+    """The path or address of an `@input`, looked up beside the file that says so and below the roots, and how it is read."""
+    span = declaration.span
+    options = ReadOptions.of(dict(declaration.options), span, written=True)
+    home = home_of(span, base)
+    place = place_below(declaration.location, home, roots, span, setting="inputs_root", word="read")
+    return place, replace(options, roots=tuple(roots) or (str(home.absolute()),))
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
 
 _LARGE = 1 << 23  # bytes of a table from which on its memory is given back at once
 

@@ -1,6 +1,5 @@
 """From rules to plans: normal form, order of operations. Nothing here sees a tuple."""
 
-from corollary.planning.explain import explain_plan
 from corollary.planning.join_order import plan_rule
 from corollary.planning.linearise import linearise
 from corollary.planning.normal_form import (
@@ -28,6 +27,7 @@ from corollary.planning.rule_plan import (
     ValueKey,
     ValueOf,
     Version,
+    explain_plan,
 )
 
 __all__ = [

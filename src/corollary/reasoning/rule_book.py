@@ -22,9 +22,13 @@ from corollary.analysis import (
 )
 from corollary.analysis.predicates import check_arities, check_functions, check_names
 from corollary.analysis.queries import arity_mismatch
-from corollary.analysis.shapes import ShapedRules
-from corollary.analysis.suspicions import single_occurrences
-from corollary.analysis.traps import traps_of_rules, undefined_functions, without_order
+from corollary.analysis.suspicions import (
+    ShapedRules,
+    single_occurrences,
+    traps_of_rules,
+    undefined_functions,
+    without_order,
+)
 from corollary.analysis.value_kinds import NO_OTHER_FACTS, OtherFacts, ValueKinds
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
 from corollary.language import NOTHING, Permissions, parse

@@ -28,7 +28,7 @@ from corollary.program.rewrite import without_names
 from corollary.store.embedded_exchange import part_of
 from corollary.store.files import digest_of
 from corollary.store.history import parts_between, terms_of_parts
-from corollary.store.metadata import PREFIX, program_of, rule_changes
+from corollary.store.manifest import PREFIX, program_of, rule_changes
 from corollary.store.parts import StoredChange, from_table, merged, to_table
 from corollary.store.relations import load_relations
 from corollary.store.store import Store

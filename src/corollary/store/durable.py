@@ -13,8 +13,7 @@ from corollary.engines.base import EXPLICIT
 from corollary.planning.steps import is_auxiliary
 from corollary.reasoning.run import Run
 from corollary.store.exchange import AUXILIARY, OWNERS, Exchange, known_arities, metadata_of
-from corollary.store.manifest import Counts
-from corollary.store.metadata import Rows, VersionMetadata, rows_of, rule_changes
+from corollary.store.manifest import Counts, Rows, VersionMetadata, rows_of, rule_changes
 from corollary.store.parts import StoredChange
 from corollary.store.problems import problem
 from corollary.store.store import Commit, Store

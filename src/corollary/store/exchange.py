@@ -13,7 +13,7 @@ from corollary.io.delta import DeltaFile
 from corollary.planning import normalise
 from corollary.planning.steps import RuleStep, Step, is_auxiliary
 from corollary.reasoning.run import Run
-from corollary.store.metadata import VersionMetadata, rows_of
+from corollary.store.manifest import VersionMetadata, rows_of
 from corollary.store.parts import StoredChange
 from corollary.store.store import Base, Store
 from corollary.store.tables import Tables

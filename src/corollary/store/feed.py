@@ -176,7 +176,7 @@ def _written(folder: Path, version: int, predicate: str, op: str, result: Result
         return
     rows = FeedRows(version, predicate, op)
     if type(result).__name__ == "SparkResult" and result.variables and len(result) > _IN_DRIVER:
-        from corollary.store.spark_files import write_frame
+        from corollary.store.spark_exchange import write_frame
 
         for name, _ in write_frame(rows.on_spark(result), folder, op):  # type: ignore[arg-type]
             yield folder / name

@@ -15,8 +15,7 @@ from corollary.engines.embedded.values.universe import Universe
 from corollary.planning.steps import is_auxiliary
 from corollary.reasoning.maintain.report import Outcome
 from corollary.results import Result
-from corollary.store.manifest import Manifest
-from corollary.store.metadata import rule_changes
+from corollary.store.manifest import Manifest, rule_changes
 from corollary.store.parts import StoredChange, merged
 from corollary.store.relations import load_relations
 from corollary.store.store import Store

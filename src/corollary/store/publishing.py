@@ -86,7 +86,7 @@ def published_predicates(program: Program, wanted: Iterable[str] | None) -> list
 
 def table_of(result: Result) -> pa.Table:
     """Return the rows of a result in columns that every store has; a predicate without arguments has one column all the same."""
-    from corollary.engines.embedded.values.narrow_tables import narrowed
+    from corollary.engines.embedded.values.tables import narrowed
     from corollary.io.delta import unit_table
 
     return narrowed(result.to_arrow()) if result.variables else unit_table(len(result))

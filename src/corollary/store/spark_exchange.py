@@ -18,7 +18,7 @@ from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 from corollary.engines.spark_session.arrow_frames import rows_of_table
 from corollary.io.delta import DeltaFile
 from corollary.planning.steps import is_auxiliary
-from corollary.reasoning.maintain.steps import steps_in_order
+from corollary.reasoning.maintain.step_rules import steps_in_order
 from corollary.reasoning.run import Run
 from corollary.store.exchange import (
     AUXILIARY,
@@ -30,9 +30,8 @@ from corollary.store.exchange import (
     owners_digest,
     stored_owner,
 )
-from corollary.store.files import read_named
+from corollary.store.files import read_named, sync_folder, write_parquet
 from corollary.store.parts import CHANGE, OWNER, PREDICATE, VISIBLE, StoredChange, columns_of, merged
-from corollary.store.spark_files import write_frame
 from corollary.store.store import Base, Store
 from corollary.store.tables import StoredFacts, Tables, escaped
 
@@ -43,6 +42,44 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
     from corollary.engines.spark.maintenance.change_rows import ChangeRows
     from corollary.engines.spark.maintenance.transaction import SparkTransaction
+
+# -- spark files -------------------------------------------------------------------------------------------------------
+
+# Files of a store that executors write: each task brings its rows to the disk itself, and tells the driver the names.
+
+_WRITTEN = pa.schema([("name", pa.string()), ("rows", pa.int64())])
+_ROWS_PER_FILE = 1 << 22
+
+
+def write_frame(df: DataFrame, folder: Path, stem: str) -> list[tuple[str, int]]:
+    """The names and numbers of rows of new files in a folder that all machines share; they are on the disk."""
+    folder.mkdir(parents=True, exist_ok=True)
+    reports = df.mapInArrow(_writer(str(folder), stem), "name string, rows long").collect()
+    sync_folder(folder)
+    return [(row["name"], row["rows"]) for row in reports]
+
+
+def _writer(folder: str, stem: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting: list[pa.RecordBatch] = []
+        for batch in batches:
+            waiting.append(batch)
+            if sum(one.num_rows for one in waiting) >= _ROWS_PER_FILE:
+                yield _written(waiting, folder, stem)
+                waiting = []
+        if sum(one.num_rows for one in waiting):
+            yield _written(waiting, folder, stem)
+
+    return write
+
+
+def _written(batches: list[pa.RecordBatch], folder: str, stem: str) -> pa.RecordBatch:
+    table = pa.Table.from_batches(batches)
+    file = write_parquet(Path(folder), stem, table)
+    return pa.RecordBatch.from_arrays([pa.array([file.name]), pa.array([table.num_rows])], schema=_WRITTEN)
+
+
+# -- spark exchange ----------------------------------------------------------------------------------------------------
 
 Rows: TypeAlias = "list[tuple[str, ChangeRows]]"
 _TERMS_IN_DRIVER = 100_000

@@ -105,7 +105,7 @@ class Stored:
     ) -> tuple[Store, Self]:
         """Return a version of a store, and a knowledge base that has its rules and settings so far."""
         from corollary.store.exchange import FORMS
-        from corollary.store.metadata import analysis_of
+        from corollary.store.manifest import analysis_of
         from corollary.store.store import Store
 
         store = Store.open(Path(path), version)

@@ -11,7 +11,6 @@ from numba import njit
 from corollary.engines.embedded.relations.relation import Codes
 from corollary.engines.embedded.values.universe import Universe
 from corollary.engines.spark.terms.forms import codes_of_forms, form_table
-from corollary.engines.spark.terms.id_map import NOT_FOUND, IdMap
 from corollary.engines.spark.terms.ids import (
     NO_COLLISIONS,
     CollisionTable,
@@ -23,7 +22,7 @@ from corollary.engines.spark.terms.ids import (
     salted_id,
     tag,
 )
-from corollary.engines.spark.terms.task_universe import TERM_FIELDS
+from corollary.engines.spark.terms.task_universe import NOT_FOUND, TERM_FIELDS, IdMap
 
 _MANY = 10_000
 _CLOSE = 1 << 24

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.streams.file_lines import FileLines
-from corollary.streams.update_lines import read_updates
+from corollary.streams.update_lines import FileLines, read_updates
 from corollary.streams.updates import Arrived, arrived, failed
 
 QUEUE_SIZE = 64

@@ -11,8 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.streams.positions import Positions
-from corollary.streams.results import RejectedUpdate, StreamResult, StreamStatistics, UpdateStatistics
+from corollary.streams.results import Positions, RejectedUpdate, StreamResult, StreamStatistics, UpdateStatistics
 from corollary.streams.sources import UpdateSource
 from corollary.streams.target import Target
 from corollary.streams.updates import Arrived

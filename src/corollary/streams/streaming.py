@@ -58,7 +58,7 @@ class Streaming:
         1 [(2, 3)] []
         2 [] [(1, 2)]
         """
-        from corollary.streams.positions import Positions
+        from corollary.streams.results import Positions
         from corollary.streams.sources import resumed_source, source_of
         from corollary.streams.stream import Stream
         from corollary.streams.target import Target

@@ -22,10 +22,18 @@ import pyarrow as pa
 from corollary.analysis import Analysis
 from corollary.backends import Backend
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.streaming.batch import MicroBatch, all_rejected, read_batch
-from corollary.engines.spark.streaming.change_columns import CODE, REASON, TEXT, ChangeColumns, change_columns
+from corollary.engines.spark.streaming.batch import (
+    CODE,
+    REASON,
+    TEXT,
+    ChangeColumns,
+    MicroBatch,
+    all_rejected,
+    change_columns,
+    read_batch,
+)
 from corollary.io.atomic import replacing
-from corollary.streams.positions import Marked, Positions
+from corollary.streams.results import Marked, Positions
 from corollary.streams.stream import POLICIES
 from corollary.transactions import Change, TransactionResult
 

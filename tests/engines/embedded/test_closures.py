@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.closures.closure import LinearClosure, SymmetricClosure
-from corollary.engines.embedded.closures.dense_join import join
+from corollary.engines.embedded.closures.closure import LinearClosure, SymmetricClosure, join
 
 Pairs = set[tuple[int, int]]
 pairs = st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14)

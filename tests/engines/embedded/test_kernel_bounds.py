@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from corollary import Change, KnowledgeBase, ProgramError
-from corollary.engines.embedded.closures import dense_join
+from corollary.engines.embedded.closures import closure
 from corollary.engines.embedded.closures.closure import LinearClosure, SymmetricClosure
 from corollary.engines.embedded.relations import capacity
 from corollary.engines.embedded.relations.index import ChainIndex, RangeIndex
@@ -337,11 +337,11 @@ def test_dense_joins_at_the_ends_of_blocks(rows: int, counted: bool) -> None:
     left, right = left.astype(np.uint32), right.astype(np.uint32)
     if counted:
         relation = Relation(2, counted=True)
-        dense_join.insert_counted(left, right, universe, relation, "o")
+        closure.insert_counted(left, right, universe, relation, "o")
         found = zip(relation.facts.tolist(), relation.support_of("o").tolist(), strict=False)
         assert {tuple(row): count for row, count in found} == wanted
     else:
-        assert set(map(tuple, dense_join.join(left, right, universe).tolist())) == set(wanted)
+        assert set(map(tuple, closure.join(left, right, universe).tolist())) == set(wanted)
 
 
 # -- what cannot grow --------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.closures import MaintainedClosure, MaintainedSymmetricClosure, store
+from corollary.engines.embedded.closures import MaintainedClosure, MaintainedSymmetricClosure
+from corollary.engines.embedded.closures import linear as linear_closures
 from corollary.engines.embedded.closures.difference import PairDifference
 
 Pairs = set[tuple[int, int]]
@@ -70,9 +71,9 @@ def check_difference(difference: PairDifference, before: Pairs, after: Pairs) ->
 def effort(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a change is followed, or everything is computed anew, must not be seen."""
     budget, spread = EFFORTS[request.param]
-    monkeypatch.setattr(store, "_ALWAYS", budget)
-    monkeypatch.setattr(store, "_IN_VAIN", 1 << 60)
-    monkeypatch.setattr(store, "_SPREAD", spread)
+    monkeypatch.setattr(linear_closures, "_ALWAYS", budget)
+    monkeypatch.setattr(linear_closures, "_IN_VAIN", 1 << 60)
+    monkeypatch.setattr(linear_closures, "_SPREAD", spread)
 
 
 # The fixture is the same for all examples of a test on purpose, and the first example compiles kernels.

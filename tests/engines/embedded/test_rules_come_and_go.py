@@ -13,8 +13,8 @@ from corollary.engines.embedded.kernels.runner import PreparedPlan
 from corollary.language import parse_program
 from corollary.planning import NormalRule, RulePlan
 from corollary.program import Atom, Rule
-from corollary.reasoning.maintain import steps
-from corollary.reasoning.maintain.steps import steps_in_order
+from corollary.reasoning.maintain import step_rules
+from corollary.reasoning.maintain.step_rules import steps_in_order
 
 KINDS = (Atom, NormalRule, PreparedPlan, Rule, RulePlan)
 RULES = {
@@ -57,8 +57,8 @@ def test_what_was_kept_for_an_object_that_is_gone_is_not_taken_for_another() -> 
     (old_node,), (node,) = known.hyper_nodes, both.hyper_nodes
     (other_rule,) = other.rules.values()
     kept = [steps_in_order(graph) for graph in (known, other)]  # these stay alive
-    steps._STEPS[id(node)] = steps._STEPS[id(old_node)]
-    steps._SPLIT[id(both.rules["more"])] = steps._SPLIT[id(other_rule)]
+    step_rules._STEPS[id(node)] = step_rules._STEPS[id(old_node)]
+    step_rules._SPLIT[id(both.rules["more"])] = step_rules._SPLIT[id(other_rule)]
     (step,) = steps_in_order(both)
     assert [rule.name for rule in step.rules] == [rule.name for rule in both.rules.values()]
     assert [rule.head.predicate for rule in step.rules] == ["p", "p"]

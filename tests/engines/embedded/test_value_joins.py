@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from corollary import Change, KnowledgeBase
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.engines.embedded.report import RunReport
+from corollary.engines.embedded.values.ordering import value_keys_of
 from corollary.engines.embedded.values.universe import Universe
-from corollary.engines.embedded.values.value_keys import value_keys_of
 from corollary.language import parse_program
 from corollary.planning import explain_plan
 from corollary.program import Constant, FactBlock, Iri, Literal, Program, Value

@@ -26,9 +26,9 @@ from corollary.analysis.lowering import is_possible
 from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.engine import EmbeddedEngine
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, UNBORN, MaintainedRelation
-from corollary.engines.embedded.marking.fact_table import EXPLICIT as FROM_OUTSIDE
-from corollary.engines.embedded.marking.fact_table import PRESENT
 from corollary.engines.embedded.marking.strategy import MarkingStrategy
+from corollary.engines.embedded.marking.tables import EXPLICIT as FROM_OUTSIDE
+from corollary.engines.embedded.marking.tables import PRESENT
 from corollary.engines.embedded.relations.relation import Relation
 from corollary.planning.steps import RuleStep, Step, is_auxiliary
 from corollary.program import Constant, Program

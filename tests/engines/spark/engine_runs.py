@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from corollary.analysis import analyse
-from corollary.engines.embedded.values.constants import encode_constants
+from corollary.engines.embedded.values.encoder import encode_constants
 from corollary.engines.spark.context import Context, SparkSettings
 from corollary.engines.spark.engine import SparkEngine
 from corollary.engines.spark.relations import COUNT, Frame, FrameStore

@@ -15,8 +15,7 @@ from pyspark.sql import SparkSession
 from corollary import Iri, KnowledgeBase, Literal
 from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.context import Context
-from corollary.engines.spark.publish.column_types import ColumnKinds, Summary
-from corollary.engines.spark.publish.decoded import Decoded
+from corollary.engines.spark.publish.decoded import ColumnKinds, Decoded, Summary
 from corollary.engines.spark.relations import Frame
 from corollary.engines.spark.terms.forms import form_table
 from corollary.engines.spark.terms.ids import ids_of_universe, is_hashed

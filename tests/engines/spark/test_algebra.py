@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from corollary.engines.spark.algebra.classes import Classes, decided_by_ids
-from corollary.engines.spark.algebra.partition_keys import delta_key, joined_scans, partition_keys
 from corollary.engines.spark.algebra.profiles import (
     ANYTHING,
     BOOLEANS,
@@ -16,6 +15,7 @@ from corollary.engines.spark.algebra.profiles import (
     SMALL_INTEGERS,
     classes_of,
 )
+from corollary.engines.spark.strategies.rounds import delta_key, joined_scans, partition_keys
 from corollary.language import parse_program
 from corollary.planning import AggregateSource, NormalRule, Version, normalise
 from corollary.planning.algebra import (

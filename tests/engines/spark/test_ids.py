@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from corollary.engines.embedded.values.constants import encode_constants, text_buffers
+from corollary.engines.embedded.values.encoder import encode_constants, text_buffers
 from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.engines.spark.terms.double_ids import double_sql
 from corollary.engines.spark.terms.ids import (

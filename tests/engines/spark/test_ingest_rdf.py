@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase, ProgramError
-from corollary.engines.spark.ingest import vertical
+from corollary.engines.spark.ingest import loading as ingest_loading
 from corollary.io.options import ReadOptions
 from tests.engines.spark.ingested import NEVER, embedded_rejects, embedded_rows, loading, setting
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_loaded_as_facts_of_predicates(
             loaded.ingest.load_triples(path, ReadOptions())
         with pytest.raises(ProgramError, match="is no RDF file"):
             loaded.ingest.load_triples(tmp_path / "data.csv", ReadOptions())
-        monkeypatch.setattr(vertical, "MOST_PREDICATES", 2)
+        monkeypatch.setattr(ingest_loading, "MOST_PREDICATES", 2)
         with pytest.raises(ProgramError, match="more than 2 predicates and classes"):
             loaded.ingest.load_triples(path, ReadOptions())
         assert not loaded.store.explicit

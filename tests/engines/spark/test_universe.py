@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from corollary.engines.embedded.values.constants import encode_constants
+from corollary.engines.embedded.values.encoder import encode_constants
 from corollary.engines.spark.terms import universe as universe_module
 from corollary.engines.spark.terms.forms import value_of_form
 from corollary.engines.spark.terms.ids import CollisionTable, ids_of
@@ -16,7 +16,7 @@ from corollary.engines.spark.terms.task_universe import TaskUniverse
 from corollary.engines.spark.terms.universe import Collisions, SparkUniverse, each_once, settled
 from corollary.engines.spark.workspace import Workspace
 from corollary.program import Structure, Value, canonical, identity
-from corollary.program.forms import LIST
+from corollary.program.patterns import LIST
 from tests.engines.spark.constants import BORDERS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from corollary.analysis.lowering.bodies import variables
 from corollary.program import EQUALITY, Atom, Comparison, Rule, Term, Variable, Wildcard
-from corollary.program.forms import Form, pattern_of, places_of
+from corollary.program.patterns import Form, pattern_of, places_of
 
 SAME = "\0same"
 _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")

@@ -13,7 +13,7 @@ from corollary.analysis.lowering.universe import UNIVERSE, limited_by_universe, 
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.rule_graph import RuleGraph
 from corollary.program import Query
-from corollary.program.forms import Form
+from corollary.program.patterns import Form
 
 
 def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int], forms: Set[Form]) -> RuleGraph:

@@ -38,8 +38,8 @@ from corollary.program import (
 )
 from corollary.program.arithmetic import COMPARISON_OPERATORS, number_of
 from corollary.program.builtins.declaration import PRED, ROUND_TO_BITS
+from corollary.program.evaluation import solutions_of
 from corollary.program.patterns import computed_parts, is_pattern, pairs, pattern_variables
-from corollary.program.solving import solutions_of
 from corollary.settings import ALL_BITS
 
 _NUMERIC = PRED + "numeric-"

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numba.core import event
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.base import EXPLICIT
-from corollary.engines.embedded import compile_time  # noqa: F401  (it listens)
 from corollary.engines.embedded.evaluation import Evaluation, FactCount, Plans, RelationStore, Report
 from corollary.engines.embedded.kernels.runner import Work
 from corollary.engines.embedded.kernels.threads import CORES
 from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts, FactChange
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
-from corollary.engines.embedded.maintenance.first import add_explicit_predicates, evaluate_auxiliary, evaluate_node
 from corollary.engines.embedded.maintenance.from_scratch import (
+    add_explicit_predicates,
     changed_explicit,
     compare,
+    evaluate_auxiliary,
+    evaluate_node,
     explicit_after,
     tell,
 )
@@ -41,7 +45,35 @@ from corollary.reasoning.maintain.chooser import Strategy, by_instances, is_larg
 from corollary.reasoning.maintain.from_scratch import change_from_scratch
 from corollary.reasoning.maintain.report import Outcome, StepReport
 from corollary.reasoning.maintain.transaction import Maintainer
-from corollary.reasoning.run import Run
+from corollary.reasoning.run import Run, leave_out
+
+# -- compile time ------------------------------------------------------------------------------------------------------
+
+# The time in which kernels are compiled, or found where they were compiled before: no limit of an operation is about that.
+
+
+class _CompileTime(event.Listener):
+    """Adds up how long the lock of the compiler is held; it may be taken again inside."""
+
+    def __init__(self) -> None:
+        self._held = threading.local()
+
+    def on_start(self, event: Any) -> None:
+        depth = getattr(self._held, "depth", 0)
+        if not depth:
+            self._held.started = time.monotonic()
+        self._held.depth = depth + 1
+
+    def on_end(self, event: Any) -> None:
+        self._held.depth -= 1
+        if not self._held.depth:
+            leave_out(time.monotonic() - self._held.started)
+
+
+event.register("numba:compiler_lock", _CompileTime())  # type: ignore[no-untyped-call]
+
+
+# -- engine ------------------------------------------------------------------------------------------------------------
 
 _MANY_PAIRS = 100_000  # of a closure
 

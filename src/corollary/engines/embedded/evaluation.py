@@ -12,16 +12,21 @@ import numpy as np
 
 from corollary.analysis import Module, ModuleKind
 from corollary.analysis.lowering import SAME, is_possible
-from corollary.engines.embedded.closures import dense_join
-from corollary.engines.embedded.closures.closure import LinearClosure, Reversed, SymmetricClosure, TooLarge
-from corollary.engines.embedded.closures.congruence import congruent_predicate, expand
+from corollary.engines.embedded.closures import closure
+from corollary.engines.embedded.closures.closure import (
+    LinearClosure,
+    Reversed,
+    SymmetricClosure,
+    TooLarge,
+    congruent_predicate,
+    expand,
+)
 from corollary.engines.embedded.kernels.rounds import FEW_ROWS, FINISHED, LARGE, STOPPED, NotInRounds, Rounds
 from corollary.engines.embedded.kernels.runner import PreparedPlan, Work, looked_up_by_value
 from corollary.engines.embedded.relations.relation import Pairs, Relation
 from corollary.engines.embedded.values.aggregation import aggregate_rows
-from corollary.engines.embedded.values.ordering import Ordering
+from corollary.engines.embedded.values.ordering import Ordering, ValueKeys, value_keys_of
 from corollary.engines.embedded.values.universe import Universe, may_equal_others
-from corollary.engines.embedded.values.value_keys import ValueKeys, value_keys_of
 from corollary.planning import (
     Access,
     AggregateSource,
@@ -497,12 +502,12 @@ class Evaluation:
         if sides is None or any(self.relation(atom).size for atom in rule.body.negated):
             return False
         left, right = (_oriented(self.relation(source).facts, swap) for source, swap in sides)
-        if not dense_join.pays(left, right, self.universe.size, counted=self._owner is not None):
+        if not closure.pays(left, right, self.universe.size, counted=self._owner is not None):
             return False
         if self._owner is not None:
-            dense_join.insert_counted(left, right, self.universe.size, into, self._owner)
+            closure.insert_counted(left, right, self.universe.size, into, self._owner)
             return True
-        pairs = dense_join.join(left, right, self.universe.size)
+        pairs = closure.join(left, right, self.universe.size)
         if into.size == 0:
             into.append_distinct(pairs)
         else:

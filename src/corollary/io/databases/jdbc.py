@@ -17,8 +17,7 @@ import pyarrow as pa
 from corollary.diagnostics import Span, catalogue
 from corollary.engines.spark_session.failures import named_failures
 from corollary.io.atomic import unwritable
-from corollary.io.databases.asked import asked_tables
-from corollary.io.databases.sql import BATCH, quoted, rows_source, select, shown
+from corollary.io.databases.sql import BATCH, asked_tables, quoted, rows_source, select, shown
 from corollary.io.options import ReadOptions, option_error
 
 if TYPE_CHECKING:

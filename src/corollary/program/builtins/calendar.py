@@ -14,8 +14,7 @@ from typing import Any
 from corollary.program.arithmetic import calculate
 from corollary.program.builtins.registry import declare
 from corollary.program.datatypes import of_duration, of_moment
-from corollary.program.datatypes.calendar import DAY, Moment
-from corollary.program.datatypes.durations import Duration
+from corollary.program.datatypes.calendar import DAY, Duration, Moment
 from corollary.program.values import EXACT, Literal, Value
 
 _TIME = partial(declare, chapter="Dates and times")

@@ -7,8 +7,16 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from corollary.program.datatypes.calendar import CALENDAR_TYPES, Moment, moment_text, parse_moment
-from corollary.program.datatypes.durations import DURATION_TYPES, Duration, duration_text, parse_duration
+from corollary.program.datatypes.calendar import (
+    CALENDAR_TYPES,
+    DURATION_TYPES,
+    Duration,
+    Moment,
+    duration_text,
+    moment_text,
+    parse_duration,
+    parse_moment,
+)
 from corollary.program.datatypes.numbers import (
     INTEGER_RANGES,
     is_in_range,

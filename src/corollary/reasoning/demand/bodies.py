@@ -14,7 +14,7 @@ tested early, and what other atoms are asked about is computed from it (`values`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import product
 from typing import Protocol
@@ -22,11 +22,14 @@ from typing import Protocol
 from corollary.analysis import limited_variables
 from corollary.program import (
     AggregateTerm,
+    Arithmetic,
     Assignment,
     Atom,
     BodyElement,
     Comparison,
     Constant,
+    FunctionTerm,
+    Minus,
     Negation,
     Rule,
     Term,
@@ -36,13 +39,142 @@ from corollary.program import (
     atoms_of,
     element_variables,
     rename_element,
+    subterms,
     variables_of,
 )
+from corollary.program.arithmetic import is_number
+from corollary.program.datatypes import single
 from corollary.program.patterns import is_pattern, with_children
 from corollary.program.rewrite import rewrite_term
+from corollary.program.values import XSD
 from corollary.reasoning.demand.patterns import FREE, KNOWN, UNTOLD, shown_terms
-from corollary.reasoning.demand.sideways import is_bound, known_terms, next_atom, unlimited
-from corollary.reasoning.demand.values import comes_to_an_end, expressions_of, is_bound_test, types_of
+
+# -- sideways ----------------------------------------------------------------------------------------------------------
+
+# In which order the atoms of a body pass values on to each other, and which of their arguments have values by then.
+
+
+def next_atom(waiting: Sequence[Atom], bound: Collection[str], is_demanded: Callable[[Atom], bool]) -> int:
+    """The place of the atom that goes on: one that knows some of its arguments, and facts before what has to be derived.
+
+    Those that compute with variables that have no value yet come last.
+    """
+
+    def order(place: int) -> tuple[bool, bool, bool, float, int]:
+        atom = waiting[place]
+        known = sum(is_bound(argument, bound) for argument in atom.arguments)
+        return bool(unlimited(atom, bound)), not known, is_demanded(atom), -known / max(1, atom.arity), place
+
+    return min(range(len(waiting)), key=order)
+
+
+def unlimited(atom: Atom, bound: Collection[str]) -> set[str]:
+    """The variables of an atom that neither have a value nor get one by its facts: those inside of expressions."""
+    return {variable.name for variable in element_variables(atom)} - set(bound) - limited_variables([atom])
+
+
+def is_bound(term: Term, bound: Collection[str]) -> bool:
+    """Whether a term has a value where these variables have one."""
+    return all(
+        part.name in bound if isinstance(part, Variable) else not isinstance(part, Wildcard) for part in subterms(term)
+    )
+
+
+def known_terms(
+    atom: Atom, bound: Set[str], given: Set[str], assigned: Mapping[str, Term], *, recursive: bool
+) -> list[Term | None]:
+    """For each argument of an atom a term that has its value, where these variables have values; None for the others.
+
+    `assigned` are expressions that BIND makes identical with a variable. A demand that computes its values from other demands
+    would go on for ever where the predicate is `recursive`: there, only what facts have `given` is computed with.
+    """
+    terms: list[Term | None] = []
+    for argument in atom.arguments:
+        if isinstance(argument, Variable) and argument.name not in bound:
+            argument = assigned.get(argument.name, argument)
+        simple = isinstance(argument, (Variable, Constant))
+        allowed = simple or not recursive or all(variable.name in given for variable in variables_of(argument))
+        terms.append(argument if allowed and is_bound(argument, bound) else None)
+    return terms
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+# Values that equalities give: with `M = N - 1`, what is demanded about N is a demand about M.
+#
+# `=` compares numbers by value across their types, and facts are looked up as the constants that they have. So a demand for a
+# computed number is one for that number in each type. Only arithmetic is computed with: it gives numbers and nothing else.
+#
+# A demand that is computed from another demand of the same recursion might go on for ever. It is made where it walks towards
+# a bound: `N > 0` with `M = N - 1` comes to an end.
+
+_TYPES = ("decimal", "double", "float")
+_ZEROS = (Constant(-0.0), Constant(single(-0.0)))
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
+
+
+def expressions_of(variable: Variable, body: Sequence[BodyElement]) -> Iterator[Arithmetic | Minus]:
+    """The arithmetic that equalities of a body compare with a variable."""
+    for one in body:
+        if isinstance(one, Comparison) and one.operator == "=":
+            for side, other in ((one.left, one.right), (one.right, one.left)):
+                if side == variable and isinstance(other, (Arithmetic, Minus)) and variable not in variables_of(other):
+                    yield other
+
+
+def comes_to_an_end(expression: Term, body: Sequence[BodyElement]) -> bool:
+    """Whether one step after the other by this expression runs into a bound of the body.
+
+    "Different from" is one only where nothing bounds the other direction: there, without the demand nothing would end.
+    """
+    step = _step(expression)
+    if step is None:
+        return False
+    variable, is_upwards = step
+    bounds = {operator for one in body if (operator := _bound_of(variable, one)) is not None}
+    lower, upper = bool(bounds & {">", ">="}), bool(bounds & {"<", "<="})
+    ahead, behind = (upper, lower) if is_upwards else (lower, upper)
+    return ahead or ("!=" in bounds and not behind)
+
+
+def is_bound_test(element: BodyElement) -> bool:
+    """Whether an element compares, and gives no variable a value."""
+    return isinstance(element, Comparison) and element.operator in _TURNED
+
+
+def types_of(expression: Term) -> Iterator[tuple[Term, tuple[BodyElement, ...]]]:
+    """The number as a constant of each type, and the condition for it; zero has a sign in two of them."""
+    yield from ((FunctionTerm(XSD + name, (expression,)), ()) for name in _TYPES)
+    yield from ((zero, (Comparison("=", expression, Constant(0)),)) for zero in _ZEROS)
+
+
+def _step(expression: Term) -> tuple[Variable, bool] | None:
+    """The variable that the expression steps from by a constant, and whether it steps upwards."""
+    match expression:
+        case Arithmetic(operator="+", left=Variable() as variable, right=Constant(value=by)):
+            sign = 1
+        case Arithmetic(operator="+", left=Constant(value=by), right=Variable() as variable):
+            sign = 1
+        case Arithmetic(operator="-", left=Variable() as variable, right=Constant(value=by)):
+            sign = -1
+        case _:
+            return None
+    return (variable, sign * by > 0) if is_number(by) and by != 0 else None  # type: ignore[operator]
+
+
+def _bound_of(variable: Variable, element: BodyElement) -> str | None:
+    """How the element compares the variable with a number."""
+    if isinstance(element, Comparison) and element.operator in _TURNED:
+        for side, other, operator in (
+            (element.left, element.right, element.operator),
+            (element.right, element.left, _TURNED[element.operator]),
+        ):
+            if side == variable and isinstance(other, Constant) and is_number(other.value):
+                return operator
+    return None
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
 
 _LARGE = 2  # atoms that are worth a supplementary predicate
 _MOST_COMPUTED = 2  # arguments of one atom, each of which is demanded in every type

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from corollary.analysis import Module, ModuleKind, RuleGraph, modules_of
 from corollary.program import Atom, Rule, Variable
-from corollary.reasoning.demand.names import RewrittenNames
-from corollary.reasoning.demand.patterns import FREE
+from corollary.reasoning.demand.patterns import FREE, RewrittenNames
 
 _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 

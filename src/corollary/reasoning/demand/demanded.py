@@ -19,13 +19,59 @@ from functools import cached_property
 from corollary.analysis import Dependency, RuleGraph
 from corollary.analysis.digraph import Digraph
 from corollary.language import print_rule
+from corollary.planning import normalise
 from corollary.planning.optimisers import optimised_rule
-from corollary.program import Aggregation, Atom, BodyElement, Negation, Query, Rule, Term, Variable, Wildcard, atoms_of
+from corollary.program import (
+    Aggregation,
+    Atom,
+    BodyElement,
+    Comparison,
+    Negation,
+    Query,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+    atoms_of,
+)
 from corollary.reasoning.demand.bodies import DemandedBody
 from corollary.reasoning.demand.closures import ClosureRules, closures_of, directed, pattern_of, suits
-from corollary.reasoning.demand.groups import with_predicates_of_groups
-from corollary.reasoning.demand.names import RewrittenNames
-from corollary.reasoning.demand.patterns import FREE, KNOWN, asked_terms, shown_terms
+from corollary.reasoning.demand.patterns import FREE, KNOWN, RewrittenNames, asked_terms, shown_terms
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+# Aggregations of bodies become predicates of their own, so that what is demanded of their groups is a demand like any other.
+
+
+def with_predicates_of_groups(rules: Iterable[Rule], names: RewrittenNames) -> list[Rule]:
+    """Rewrite the rules so that each `AGGREGATE(…)` stands alone in the body of a rule whose head has its groups and results."""
+    found: list[Rule] = []
+    for rule in rules:
+        parts = _SeparatedGroups(rule.name, names)
+        body = parts.split(rule.body)
+        found += [*parts.rules, replace(rule, body=body)]
+    return found
+
+
+class _SeparatedGroups:
+    def __init__(self, rule: str, names: RewrittenNames) -> None:
+        self._rule = rule
+        self._names = names
+        self.rules: list[Rule] = []
+
+    def split(self, elements: tuple[BodyElement, ...]) -> tuple[BodyElement, ...]:
+        return tuple(self._atom(one) if isinstance(one, Aggregation) else one for one in elements)
+
+    def _atom(self, aggregation: Aggregation) -> Atom:
+        inner = replace(aggregation, body=self.split(aggregation.body))
+        name = self._names(f"{self._rule}_groups_{len(self.rules) + 1}")
+        results = (operation.result for operation in aggregation.operations)
+        atom = Atom(name, (*aggregation.group_by, *results))
+        self.rules.append(Rule(name, atom, (inner,)))
+        return atom
+
+
+# -- demanded ----------------------------------------------------------------------------------------------------------
 
 _MOST_COPIES = 4  # of each predicate, on average
 
@@ -348,3 +394,55 @@ class _Rewriting:
 def _local(name: str) -> str:
     """Return the local name of an IRI, which is its last part."""
     return name.rstrip("/#").replace("#", "/").rpartition("/")[2]
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+# The part of a program that a query needs, where deriving the rest might never end.
+
+_BOUNDS = ("<", "<=", ">", ">=")
+_ANSWER = "?answer"  # no program text has such a predicate
+
+
+def growing_rules(graph: RuleGraph) -> frozenset[str]:
+    """Return the rules that compute values and depend on themselves: what they derive may have no end.
+
+    A rule that compares by order has a bound, most of the time.
+    """
+    found: list[str] = []
+    for node in graph.hyper_nodes:
+        if graph.is_recursive(node) and any(_grows(graph.rules[name]) for name in node.rules):
+            found += node.rules
+    return frozenset(found)
+
+
+def _grows(rule: Rule) -> bool:
+    if not normalise(rule).body.computes:
+        return False
+    return not any(isinstance(one, Comparison) and one.operator in _BOUNDS for one in rule.body)
+
+
+def needed_rules(graph: RuleGraph, predicates: Iterable[str]) -> set[str]:
+    """Return the names of the rules that derive these predicates, and of those that they depend on."""
+    by_head: dict[str, list[Rule]] = {}
+    for rule in graph.rules.values():
+        by_head.setdefault(rule.head.predicate, []).append(rule)
+    found: set[str] = set()
+    waiting, seen = list(predicates), set(predicates)
+    while waiting:
+        for rule in by_head.get(waiting.pop(), ()):
+            found.add(rule.name)
+            new = {atom.predicate for atom, _ in atoms_of(rule.body)} - seen
+            seen |= new
+            waiting += new
+    return found
+
+
+def part_for(graph: RuleGraph, query: Query) -> Demanded:
+    """Return the rules that a query depends on, and one whose heads are its answers."""
+    asked = {atom.predicate for atom, _ in atoms_of(query.body)}
+    names = needed_rules(graph, asked)
+    rules = [rule for rule in graph.rules.values() if rule.name in names]
+    used = asked.union(*({atom.predicate for atom, _ in atoms_of(rule.body)} for rule in rules))
+    answer = Rule(_ANSWER, Atom(_ANSWER, query.variables), query.body)
+    return Demanded(RuleGraph.of([*rules, answer]), _ANSWER, (), frozenset(used))

@@ -21,8 +21,7 @@ from corollary.reasoning.maintain.aggregates import touched_groups
 from corollary.reasoning.maintain.backward_forward import maintain_by_checking
 from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
 from corollary.reasoning.maintain.recursive_step import StepChange, insert_only
-from corollary.reasoning.maintain.step_rules import atoms_of_rule
-from corollary.reasoning.maintain.steps import steps_in_order
+from corollary.reasoning.maintain.step_rules import atoms_of_rule, steps_in_order
 from corollary.settings import WITH_MODULES
 
 if TYPE_CHECKING:

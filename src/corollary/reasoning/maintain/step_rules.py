@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import ref
 
+from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.analysis.lowering import closed_predicate
 from corollary.engines.base import Signed
-from corollary.planning import NormalBody, NormalRule
+from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
 from corollary.planning.deltas import (
     AFTER,
     BEFORE,
@@ -28,8 +31,10 @@ from corollary.planning.deltas import (
     step_delta_rule,
     whole_rule,
 )
-from corollary.planning.steps import RuleStep
-from corollary.program import Atom, Variable
+from corollary.planning.normal_form import alternates
+from corollary.planning.steps import AggregateStep, RuleStep, Step, steps_of_rule
+from corollary.program import Atom, Rule, Variable
+from corollary.reasoning.maintain.aggregates import GroupRules
 from corollary.reasoning.maintain.modules import FollowedModule, modules_among
 
 # Changes outside are reported first, then what follows from them inside, round by round: no instance comes twice.
@@ -225,3 +230,89 @@ def whole_before(rule: NormalRule) -> NormalRule:
 def atoms_of_rule(rule: NormalRule) -> list[Atom]:
     """The atoms of a body, then the negated ones."""
     return [atom for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)]
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+# The steps of a program in order, made once for each hyper-node and each rule that stays.
+
+
+class StepForms:
+    """A step of the hyper-node `node`, with its rules in every form that following changes needs."""
+
+    def __init__(self, step: Step, node: str) -> None:
+        self.step, self.node = step, node
+        self.owner, self.heads = step.owner, step.heads
+        self.recursive, self.alternates = step.recursive, step.alternates
+        self.own_rules, self.following_rules = step.own_rules, step.following_rules
+        self.groups: GroupRules | None = None
+        self.inputs: Set[str]
+        if isinstance(step, AggregateStep):
+            self.groups = _groups(step)
+            self.rules = StepRules(RuleStep(step.owner, (self.groups.touching,)))
+            self.inputs = frozenset([step.bindings])
+        else:
+            self.rules = StepRules(step)
+            self.inputs = self.rules.inputs
+
+    @property
+    def identity(self) -> Step:
+        """A key that is equal for equal steps, whatever graph they came from."""
+        return self.step
+
+    def made(self) -> Iterator[NormalRule]:
+        """The forms of rules that have been made so far."""
+        yield from self.rules.made()
+        if self.groups is not None:
+            yield from self.groups.made()
+
+
+def _groups(step: AggregateStep) -> GroupRules:
+    bindings = Atom(step.bindings, tuple(Variable(name) for name in step.names))
+    source = AggregateSource(NormalBody((bindings,), (), (), ()), step.group_by, step.operations)
+    return GroupRules(step.owner, source, Atom(step.result, tuple(Variable(name) for name in source.columns)))
+
+
+def steps_in_order(graph: RuleGraph) -> dict[Step, str]:
+    """The steps of all hyper-nodes, auxiliary ones before the rules that use them, each with the name of its hyper-node."""
+    found: dict[Step, str] = {}
+    for node in graph.hyper_nodes:
+        steps = steps_of_node(graph, node)
+        found.update(dict.fromkeys(steps, steps[-1].owner))
+    return found
+
+
+_STEPS: dict[int, tuple[ref[HyperNode], list[Rule], tuple[Step, ...]]] = {}
+
+
+def steps_of_node(graph: RuleGraph, node: HyperNode) -> tuple[Step, ...]:
+    """The steps of one hyper-node; most stay when rules change, so they are kept as long as the hyper-node is."""
+    identity, rules = id(node), [graph.rules[name] for name in node.rules]
+    known = _STEPS.get(identity)
+    if known is None or known[0]() is not node or not all(map(operator.is_, known[1], rules)):  # rules may be others
+        kept = ref(node, lambda gone: _STEPS.pop(identity, None))
+        known = _STEPS[identity] = kept, rules, tuple(_steps_of_node(graph, node))
+    return known[2]
+
+
+def _steps_of_node(graph: RuleGraph, node: HyperNode) -> Iterator[Step]:
+    rules: list[NormalRule] = []
+    for name in node.rules:
+        auxiliary, rule = _split(graph.rules[name])
+        yield from auxiliary
+        rules.append(rule)
+    modules = () if graph.is_recursive(node) and alternates(rules) else modules_of(graph, node)
+    yield RuleStep(str(node), tuple(rules), graph.is_recursive(node), modules)
+
+
+_SPLIT: dict[int, tuple[ref[Rule], tuple[tuple[Step, ...], NormalRule]]] = {}
+
+
+def _split(rule: Rule) -> tuple[tuple[Step, ...], NormalRule]:
+    """The steps of one rule; most rules of a program stay when some change, so they are kept as long as the rule is."""
+    identity = id(rule)
+    known = _SPLIT.get(identity)
+    if known is None or known[0]() is not rule:
+        kept = ref(rule, lambda gone: _SPLIT.pop(identity, None))
+        known = _SPLIT[identity] = kept, steps_of_rule(normalise(rule))
+    return known[1]

@@ -7,7 +7,7 @@ each other are a wave and run at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -16,7 +16,6 @@ from corollary.analysis.lowering import stated_predicates
 from corollary.engines.base import ChangingFacts, MaintainedStep, OverBudget, TryAgain
 from corollary.planning import NormalRule
 from corollary.program import Atom
-from corollary.reasoning.maintain.adoption import EarlierSteps
 from corollary.reasoning.maintain.aggregates import maintain_groups
 from corollary.reasoning.maintain.chooser import Strategy, Way, recomputing
 from corollary.reasoning.maintain.counting import count
@@ -24,8 +23,141 @@ from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
 from corollary.reasoning.maintain.recursive_step import StepChange
 from corollary.reasoning.maintain.report import Outcome, StepReport, by_node
 from corollary.reasoning.maintain.rule_change import ChangedSteps, change_steps
-from corollary.reasoning.maintain.waves import next_wave, small_group
 from corollary.reasoning.run import Run
+
+# -- adoption ----------------------------------------------------------------------------------------------------------
+
+# Facts that lose their support, and recursive steps that came earlier: they may derive them, too, and never said so.
+#
+# A recursive step that does not count supports the facts that it found first. Whether it would derive a fact that others gave
+# is asked when theirs goes.
+
+
+class EarlierSteps:
+    """Recursive steps that are up to date and do not count their instances."""
+
+    def __init__(self, facts: ChangingFacts) -> None:
+        self._facts = facts
+        self._by_head: dict[str, list[MaintainedStep]] = {}
+
+    def add(self, step: MaintainedStep) -> None:
+        for name in step.heads:
+            self._by_head.setdefault(name, []).append(step)
+
+    def of(self, predicate: str) -> Sequence[MaintainedStep]:
+        return self._by_head.get(predicate, ())
+
+    def meet(self, predicates: Mapping[str, int]) -> bool:
+        """Whether one of them derives one of these predicates."""
+        return not self._by_head.keys().isdisjoint(predicates)
+
+    def adopt(self, predicate: str, facts: Any) -> Mapping[str, Any]:
+        """Let each of them support those of the facts that it derives, and return these by owner.
+
+        None of them owns one of the facts. Their rules do not use such a fact, or it would have come later: one look is enough.
+        """
+        steps = self.of(predicate)
+        if not steps:
+            return {}
+        return self._adopted(steps, predicate, facts)
+
+    def adopt_from(self, step: MaintainedStep) -> None:
+        """Let them support what a step owns which is about to be derived without it."""
+        for name, arity in step.heads.items():
+            for other in self.of(name):
+                self._adopted([other], name, self._facts.owned_only_by(name, arity, step.owner, other.owner))
+
+    def _adopted(self, steps: Sequence[MaintainedStep], predicate: str, facts: Any) -> Mapping[str, Any]:
+        found = self._facts.derivable(steps, predicate, facts)
+        for owner, rows in found.items():
+            self._facts.support_once(predicate, owner, rows)
+        if found:
+            self._facts.settle()
+        return found
+
+
+# -- waves -------------------------------------------------------------------------------------------------------------
+
+# Which steps run next, where an engine runs several at once: those that need nothing of each other, or small ones in order.
+
+Test = Callable[[MaintainedStep], bool]
+
+
+def next_wave(
+    remaining: Sequence[MaintainedStep], is_affected: Test
+) -> tuple[list[MaintainedStep], list[MaintainedStep], list[MaintainedStep]]:
+    """Steps that can run now, what is left for later, and what a change does not reach.
+
+    No other owner of its predicates runs with a recursive step.
+    """
+    wave: list[MaintainedStep] = []
+    later: list[MaintainedStep] = []
+    untouched: list[MaintainedStep] = []
+    unfinished: set[str] = set()
+    of_recursive: set[str] = set()
+    for step in remaining:
+        heads = set(step.heads)
+        waits = bool(step.inputs & unfinished) or bool(heads & (unfinished if step.recursive else of_recursive))
+        if not waits and not is_affected(step):
+            untouched.append(step)
+            continue
+        (later if waits else wave).append(step)
+        unfinished |= heads
+        of_recursive |= heads if step.recursive else set()
+    return wave, later, untouched
+
+
+def small_group(
+    remaining: Sequence[MaintainedStep], finished: Sequence[MaintainedStep], is_affected: Test, is_small: Test
+) -> tuple[list[MaintainedStep], list[MaintainedStep]]:
+    """Small steps that a change may reach, one through another, and all others.
+
+    `finished` are recursive steps. Those outside of the group own none of its predicates: they would have to be asked about facts
+    that go, before others in the group read them.
+    """
+    excluded: set[str] = set()
+
+    def is_allowed(step: MaintainedStep) -> bool:
+        return is_small(step) and not _meets(step.heads, excluded)
+
+    while True:
+        group, rest = _reached(remaining, is_affected, is_allowed)
+        heads = {name for step in group for name in step.heads}
+        shared = {name for step in (*rest, *finished) if step.recursive for name in step.heads} & heads
+        if not shared:
+            return group, rest
+        excluded.update(shared)
+
+
+def _reached(
+    remaining: Sequence[MaintainedStep], is_affected: Test, is_allowed: Test
+) -> tuple[list[MaintainedStep], list[MaintainedStep]]:
+    group: list[MaintainedStep] = []
+    rest: list[MaintainedStep] = []
+    given: set[str] = set()
+    uncertain: set[str] = set()
+    for step in remaining:
+        heads = set(step.heads)
+        if not is_affected(step) and not _meets(step.inputs, given, uncertain):
+            rest.append(step)
+        elif not _waits(step, uncertain) and is_allowed(step):
+            group.append(step)
+            given |= heads
+        else:
+            rest.append(step)
+            uncertain |= heads
+    return group, rest
+
+
+def _waits(step: MaintainedStep, uncertain: Collection[str]) -> bool:
+    return _meets(step.inputs, uncertain) or (step.recursive and _meets(step.heads, uncertain))
+
+
+def _meets(names: Collection[str], *others: Collection[str]) -> bool:
+    return any(name in other for name in names for other in others)
+
+
+# -- transaction -------------------------------------------------------------------------------------------------------
 
 FactsT = TypeVar("FactsT", bound=ChangingFacts)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corollary import Change, KnowledgeBase
 from corollary.engines.embedded.yield_index import index as yield_index
-from corollary.engines.embedded.yield_index.choice import IndexChoice
+from corollary.engines.embedded.yield_index.strategy import IndexChoice
 from corollary.settings import STRATEGIES
 from tests.budgets import examples
 from tests.engine_suite.scripts import follow

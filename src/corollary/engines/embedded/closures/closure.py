@@ -7,12 +7,17 @@ written out only when somebody wants to see them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relations.relation import Codes, Pairs
+from corollary.analysis.lowering import SAME
+from corollary.engines.embedded.kernels.runner import Work
+from corollary.engines.embedded.relations.relation import Codes, Pairs, Relation
+from corollary.planning import NormalRule
+from corollary.program import Atom
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -284,3 +289,134 @@ def _emit_components(members: Any, offsets: Any, guarded: bool, count: int) -> A
                     rows[at, 1] = members[j]
                     at += 1
     return rows
+
+
+# -- dense join --------------------------------------------------------------------------------------------------------
+
+# `h(X, Z) :- a(X, Y), b(Y, Z)` where most instances give pairs that are there already: rows of bits instead of instances.
+
+_MAX_BYTES = 1 << 30
+_BLOCK = 1024
+
+
+def instance_count(left: Codes, right: Codes, universe: int) -> int:
+    """How many rule instances the join has."""
+    ends = np.bincount(left[:, 1], minlength=universe)
+    starts = np.bincount(right[:, 0], minlength=universe)
+    return int((ends.astype(np.float64) * starts).sum())
+
+
+def pays(left: Codes, right: Codes, universe: int, *, counted: bool = False) -> bool:
+    """Whether rows of bits, or of numbers where instances are counted, fit and are cheaper than trying every instance."""
+    if len(left) < 256 or len(right) < 256 or universe > 50 * (len(left) + len(right)):
+        return False
+    columns = min(len(right), universe)
+    middle = min(len(right), universe)
+    word_operations = len(left) * (columns / 64)
+    if counted:
+        fits = (middle * columns + _BLOCK * (middle + columns)) * 8 < _MAX_BYTES
+    else:
+        fits = middle * columns / 8 < _MAX_BYTES and min(len(left), universe) * columns / 8 < _MAX_BYTES
+    # An instance costs some 20 ns and a word of bits less than one.
+    return fits and instance_count(left, right, universe) > word_operations / 8
+
+
+def join(left: Codes, right: Codes, universe: int) -> Codes:
+    """The distinct pairs (X, Z)."""
+    columns, column_of = number_codes([right[:, 1]], universe)
+    middle, middle_of = number_codes([right[:, 0]], universe)
+    sources, source_of = number_codes([left[:, 0]], universe)
+    words = (len(columns) + 63) // 64
+    right_bits = np.zeros((len(middle), words), np.uint64)
+    set_bits(right_bits, middle_of[right[:, 0]], column_of[right[:, 1]])
+    bits = np.zeros((len(sources), words), np.uint64)
+    _unite(bits, source_of[left[:, 0]], middle_of[left[:, 1]], right_bits)
+    count = int(np.bitwise_count(bits).sum())
+    own = np.full(len(sources), -1, np.int64)
+    return emit_pairs(bits, np.arange(len(sources)), own, sources, columns, count)  # type: ignore[no-any-return]
+
+
+def insert_counted(left: Codes, right: Codes, universe: int, into: Relation, owner: str) -> None:
+    """Inserts the pairs with the number of ways to derive each: a product of integer matrices, in blocks of rows."""
+    columns, column_of = number_codes([right[:, 1]], universe)
+    middle, middle_of = number_codes([right[:, 0]], universe)
+    sources, source_of = number_codes([left[:, 0]], universe)
+    reachable = left[middle_of[left[:, 1]] != _NO_NODE]
+    # Counts stay below 2**53, so that products of doubles are exact.
+    step = np.zeros((len(middle), len(columns)), np.float64)
+    step[middle_of[right[:, 0]], column_of[right[:, 1]]] = 1
+    rows, places = source_of[reachable[:, 0]], middle_of[reachable[:, 1]]
+    order = np.argsort(rows, kind="stable")
+    rows, places = rows[order], places[order]
+    for start in range(0, len(sources), _BLOCK):
+        inside = slice(*np.searchsorted(rows, [start, start + _BLOCK]))
+        block = np.zeros((min(_BLOCK, len(sources) - start), len(middle)), np.float64)
+        block[rows[inside] - start, places[inside]] = 1
+        counts = block @ step
+        found = np.nonzero(counts)
+        pairs = np.stack([sources[found[0] + start], columns[found[1]]], axis=1)
+        into.insert_with_counts(pairs, counts[found].astype(np.uint32), owner)
+
+
+@njit(cache=True, nogil=True)
+def _unite(bits: Any, sources: Any, middle: Any, right_bits: Any) -> None:
+    for i in range(len(sources)):
+        if middle[i] != np.uint32(0xFFFFFFFF):
+            for word in range(bits.shape[1]):
+                bits[sources[i], word] |= right_bits[middle[i], word]
+
+
+# -- congruence --------------------------------------------------------------------------------------------------------
+
+# Facts about equal constants by representatives (union-find), where rules would replace one argument of one fact at a time.
+#
+# What `analysis.lowering.equality` says in rules is the same: each fact is one about all constants that are equal to its own.
+# So the facts are looked at up to equality, one for each choice of classes, and every choice is written out once.
+
+_PIECE = 1 << 16  # choices of classes that are written out together
+
+
+def congruent_predicate(rules: Sequence[NormalRule]) -> str | None:
+    """The predicate of a hyper-node that only lets equal constants stand for each other; None where it does more."""
+    (predicate, *others) = {rule.head.predicate for rule in rules}
+    if others:
+        return None
+    for rule in rules:
+        names = [source.predicate for source in rule.body.sources if isinstance(source, Atom)]
+        if names != [predicate, SAME] or rule.body.negated or rule.body.computes or rule.body.compares:
+            return None
+    return predicate
+
+
+def expand(relation: Relation, same: Relation, universe: int, work: Work) -> None:
+    """Adds to a relation what follows from an equality, which is symmetric and transitive."""
+    if not relation.size or not same.size:
+        return
+    classes = _EqualityClasses(same.facts, universe)
+    chosen = np.unique(classes.representative[relation.facts], axis=0)
+    chosen = chosen[(classes.sizes[chosen] > 1).any(axis=1)]
+    for start in range(0, len(chosen), _PIECE):
+        relation.insert(classes.members_of(chosen[start : start + _PIECE]))
+        work.check()
+
+
+class _EqualityClasses:
+    """`representative` and `sizes` by code; a constant that is equal to no other is a class of its own."""
+
+    def __init__(self, pairs: Codes, universe: int) -> None:
+        self.representative = np.arange(universe, dtype=np.uint32)
+        np.minimum.at(self.representative, pairs[:, 0], pairs[:, 1])
+        self._members = np.argsort(self.representative, kind="stable").astype(np.uint32)
+        self.sizes = np.bincount(self.representative, minlength=universe)
+        self._starts = np.cumsum(self.sizes) - self.sizes
+
+    def members_of(self, rows: Codes) -> Codes:
+        """All rows of members of the classes that stand for them."""
+        for place in range(rows.shape[1]):
+            counts = self.sizes[rows[:, place]]
+            ends = np.cumsum(counts)
+            number = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+            firsts = np.repeat(self._starts[rows[:, place]], counts)
+            rows = np.repeat(rows, counts, axis=0)
+            rows[:, place] = self._members[firsts + number]
+        return rows

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.closures.lists import Array, kernel_part
-from corollary.engines.embedded.closures.shape import (
+from corollary.engines.embedded.closures.graph import (
     CHANGED,
     CHANGED_COUNT,
     COMPONENT_MARK,
@@ -24,6 +23,7 @@ from corollary.engines.embedded.closures.shape import (
     STACK,
     ClosureShape,
 )
+from corollary.engines.embedded.closures.lists import Array, kernel_part
 from corollary.engines.embedded.relations.relation import Codes, Pairs
 
 # Lanes that are free by then: the old component with whose row the new one of a component was compared, and the outcome.

@@ -2,21 +2,249 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from corollary.engines.embedded.closures.lists import (
     Array,
     GrowingLists,
+    Lists,
     enlarge,
+    kernel_part,
     keys_of,
     pairs_of,
     reversed_keys,
     without,
 )
-from corollary.engines.embedded.closures.shape import Graph
 from corollary.engines.embedded.relations.relation import Codes
+
+# -- shape -------------------------------------------------------------------------------------------------------------
+
+# The state that the kernels of a maintained closure share: its graph, its components, and a log that takes changes back.
+#
+# Every component owns an interval of numbers, [low, low + width), and every edge between two components leads from the higher
+# interval to the lower one: in ascending order, a component comes after all that it reaches. A component that falls apart
+# shares its interval among its parts, and one that has to move goes into a part of another's interval, so that nothing else
+# is renumbered. What cannot be done within an interval (it is used up after some forty halvings) is recomputed.
+
+# Fields of nodes (component, next member of it) and of components (the others). The members of a component are a circle.
+COMPONENT, NEXT, FIRST, SIZE, LOW, WIDTH, ROW = range(7)
+FIELDS = 7
+
+# Space for kernels. By node: marks, Tarjan's numbers, the component at the beginning of the update where it is another now.
+# By component: marks, flags, the first entry that waits for it, where its row is saved. The rest are lists.
+(
+    NODE_MARK,
+    INDEX,
+    LINK,
+    CURSOR,
+    STACK,
+    PATH,
+    ORIGIN,
+    COMPONENT_MARK,
+    FLAGS,
+    HEAD,
+    SAVED_AT,
+    INVOLVED,
+    FRESH,
+    DEAD,
+    TOUCHED,
+    HEAP,
+    CHANGED,
+) = range(17)
+LANES = 17
+_MINUS_ONE = (ORIGIN, HEAD, SAVED_AT)
+
+# Counters; those of lists say how long the list is.
+FREE, FREE_ROWS, TOP, BOTTOM, LOGGED, WORK, EPOCH, SAVED, ENTRIES = range(9)
+INVOLVED_COUNT, FRESH_COUNT, DEAD_COUNT, TOUCHED_COUNT, HEAP_SIZE, CHANGED_COUNT, COMPONENTS, CROSSING = range(9, 17)
+COUNTERS = 17
+
+IS_BROKEN, IS_CREATED, IS_INVOLVED, IS_FRESH, IS_QUEUED = 1, 2, 4, 8, 16
+
+SPAN = 1 << 58  # intervals of the beginning lie in [0, SPAN); there is as much room above and below for new nodes
+LOG_PER_NODE = 8
+
+DONE, GIVE_UP, NEED_ROWS, NEED_SAVED = range(4)
+
+
+class Graph(NamedTuple):
+    """The steps in both directions, the seeds of each node, and the column in which a node's bit stands (-1: none)."""
+
+    out: Lists
+    back: Lists
+    seeds: Lists
+    column: Array
+
+
+class ClosureShape(NamedTuple):
+    fields: Array
+    lanes: Array
+    free: Array  # components without members
+    free_rows: Array
+    counters: Array
+    log: Array
+
+
+def empty_shape(capacity: int) -> ClosureShape:
+    lanes = np.zeros((LANES, capacity), np.int64)
+    for lane in _MINUS_ONE:
+        lanes[lane] = -1
+    return ClosureShape(
+        np.zeros((FIELDS, capacity), np.int64),
+        lanes,
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity, np.int64),
+        np.zeros(COUNTERS, np.int64),
+        np.empty((LOG_PER_NODE * capacity + 4096, 3), np.int64),
+    )
+
+
+def grown_shape(shape: ClosureShape, capacity: int) -> ClosureShape:
+    """Return a copy with room for more nodes and an empty log."""
+    grown = empty_shape(capacity)
+    old = shape.fields.shape[1]
+    grown.fields[:, :old] = shape.fields
+    grown.lanes[:, :old] = shape.lanes
+    grown.free[:old] = shape.free
+    grown.free_rows[:old] = shape.free_rows
+    grown.counters[:] = shape.counters
+    grown.counters[LOGGED] = 0
+    free = int(grown.counters[FREE])
+    grown.free[free : free + capacity - old] = np.arange(capacity - 1, old - 1, -1)
+    grown.counters[FREE] += capacity - old
+    return grown
+
+
+@kernel_part
+def put(shape: ClosureShape, field: int, place: Any, value: Any) -> None:
+    """Writes a field so that it can be taken back; the caller has seen to the room in the log."""
+    at = shape.counters[LOGGED]
+    shape.log[at, 0] = field
+    shape.log[at, 1] = place
+    shape.log[at, 2] = shape.fields[field, place]
+    shape.counters[LOGGED] = at + 1
+    shape.fields[field, place] = value
+
+
+@kernel_part
+def list_item(shape: ClosureShape, lane: int, count: int, item: Any) -> None:
+    shape.lanes[lane, shape.counters[count]] = item
+    shape.counters[count] += 1
+
+
+@njit(cache=True, nogil=True)
+def take_back(shape: ClosureShape) -> None:
+    """Restores the fields to when the log was empty, and rebuilds the lists of free components and rows."""
+    fields = shape.fields
+    for at in range(shape.counters[LOGGED] - 1, -1, -1):
+        fields[shape.log[at, 0], shape.log[at, 1]] = shape.log[at, 2]
+    shape.counters[LOGGED] = 0
+
+
+@njit(cache=True, nogil=True)
+def list_free(shape: ClosureShape, rows: int) -> None:
+    """Lists the components without members and the rows, of that many, that no component has."""
+    fields = shape.fields
+    capacity = fields.shape[1]
+    taken = np.zeros(rows, np.bool_)
+    shape.counters[FREE] = 0
+    shape.counters[FREE_ROWS] = 0
+    for component in range(capacity - 1, -1, -1):
+        if fields[SIZE, component] == 0:
+            shape.free[shape.counters[FREE]] = component
+            shape.counters[FREE] += 1
+        elif fields[ROW, component] >= 0:
+            taken[fields[ROW, component]] = True
+    for row in range(rows - 1, -1, -1):
+        if not taken[row]:
+            shape.free_rows[shape.counters[FREE_ROWS]] = row
+            shape.counters[FREE_ROWS] += 1
+
+
+@njit(cache=True, nogil=True)
+def finish_update(shape: ClosureShape) -> None:
+    """Empties the lists of an update, whether it was finished or given up."""
+    lanes, counters = shape.lanes, shape.counters
+    for i in range(counters[TOUCHED_COUNT]):
+        lanes[ORIGIN, lanes[TOUCHED, i]] = -1
+    for lane, count in ((INVOLVED, INVOLVED_COUNT), (FRESH, FRESH_COUNT), (DEAD, DEAD_COUNT), (CHANGED, CHANGED_COUNT)):
+        for i in range(counters[count]):
+            lanes[FLAGS, lanes[lane, i]] = 0
+            lanes[SAVED_AT, lanes[lane, i]] = -1
+        counters[count] = 0
+    for i in range(counters[HEAP_SIZE]):
+        component = lanes[HEAP, i]
+        lanes[FLAGS, component] = 0
+        lanes[HEAD, component] = -1
+    counters[TOUCHED_COUNT] = counters[HEAP_SIZE] = counters[ENTRIES] = 0
+
+
+@njit(cache=True, nogil=True)
+def new_nodes(shape: ClosureShape, first: int, sources: int, count: int) -> None:
+    """Each node from `first` on is a component of its own: the sources, up to `sources`, above all others, the rest below.
+
+    Chains mostly go upward in the numbers of nodes, so that a smaller number gets the higher place.
+    """
+    fields, counters = shape.fields, shape.counters
+    width = SPAN // (fields.shape[1] * 4)
+    for node in range(count - 1, first - 1, -1):
+        counters[FREE] -= 1
+        component = shape.free[counters[FREE]]
+        if node < sources:
+            fields[LOW, component] = counters[TOP]
+            counters[TOP] += width
+        else:
+            counters[BOTTOM] -= width
+            fields[LOW, component] = counters[BOTTOM]
+        fields[WIDTH, component] = width
+        fields[COMPONENT, node] = component
+        fields[NEXT, node] = node
+        fields[FIRST, component] = node
+        fields[SIZE, component] = 1
+        fields[ROW, component] = -1
+
+
+# -- a heap of components, the lowest interval first -------------------------------------------------------------------
+
+
+@kernel_part
+def push(shape: ClosureShape, component: int) -> None:
+    heap, low = shape.lanes[HEAP], shape.fields[LOW]
+    place = shape.counters[HEAP_SIZE]
+    shape.counters[HEAP_SIZE] += 1
+    while place > 0:
+        parent = (place - 1) >> 1
+        if low[heap[parent]] <= low[component]:
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = component
+
+
+@kernel_part
+def pop(shape: ClosureShape) -> int:
+    heap, low = shape.lanes[HEAP], shape.fields[LOW]
+    lowest = heap[0]
+    shape.counters[HEAP_SIZE] -= 1
+    size = shape.counters[HEAP_SIZE]
+    last = heap[size]
+    place = 0
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and low[heap[child + 1]] < low[heap[child]]:
+            child += 1
+        if low[last] <= low[heap[child]]:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = last
+    return lowest  # type: ignore[no-any-return]
+
+
+# -- graph -------------------------------------------------------------------------------------------------------------
 
 NO_NODE = np.uint32(0xFFFFFFFF)
 

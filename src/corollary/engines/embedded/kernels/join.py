@@ -17,24 +17,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.kernels.ordered_level import (
-    L_ONCE,
-    L_ORDERED,
-    L_TAIL,
-    ORDERED_SIZE,
-    is_in_range,
-    range_of,
-)
-from corollary.engines.embedded.kernels.word_tests import (
-    COMPARE_EQ,
-    COMPARE_GT,
-    COMPARE_LE,
-    COMPARE_LT,
-    COMPARE_NE,
-    HOLDS,
-    STOP,
-    on_words,
-)
 from corollary.engines.embedded.relations.hashing import (
     BITMAP,
     NONE,
@@ -54,16 +36,257 @@ from corollary.engines.embedded.relations.hashing import (
 )
 from corollary.engines.embedded.relations.memory import (
     add_u64,
+    field,
     load_f64,
     load_u8,
     load_u32,
     load_u64,
     prefetch_u64,
+    register,
+    store_u8,
     store_u32,
     store_u64,
 )
 from corollary.engines.embedded.relations.memory import field as _field
 from corollary.engines.embedded.relations.memory import register as _register
+from corollary.engines.embedded.values.universe import hash_word
+
+# -- word tests --------------------------------------------------------------------------------------------------------
+
+# Integer operations inside the join kernel: codes of computed integers, equality of constants, comparisons of terms.
+
+COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE = 0, 1, 2, 3, 4, 5
+# At the place of its keys, such a test has a program: PUSH of a register or a number, or an operation on what was pushed.
+COMPUTE, SAME, ORDER = 13, 14, 20  # ORDER plus a comparison
+PUSH_REGISTER, PUSH_NUMBER, ADD, SUBTRACT, MULTIPLY, NEGATE = 0, 1, 2, 3, 4, 5
+# Fields of the universe while rounds run: arrays, the hash table, how many constants there are and may be, and why it stopped.
+U_KINDS, U_WORDS, U_TABLE, U_SHIFT, U_MASK, U_SIZE, U_LIMIT, U_STOP = 0, 1, 2, 3, 4, 5, 6, 7
+UNIVERSE_SIZE = 8
+FAILS, HOLDS, STOP = 0, 1, 2
+NOT_WORDS, NO_ROOM = 1, 2  # something else than small integers was met; the universe is full
+_DOUBLE, _LITERAL, _OPAQUE, _INTEGER = 1, 7, 9, 0  # kinds of constants
+_SMALL, _SMALL_FACTOR = 1 << 61, 1 << 30  # sums and products of these stay within 64 bits
+
+
+@njit(cache=True, nogil=True)
+def on_words(tests: Any, at: Any, universe: Any, operator: Any, registers: Any) -> int:
+    """Computations and comparisons of integers; what cannot be done here stops the pipeline, and is done otherwise then."""
+    if load_u64(universe, U64(U_STOP)) != U64(0):
+        return STOP
+    kinds = load_u64(universe, U64(U_KINDS))
+    if operator == U64(SAME):
+        left, right = U64(register(tests, at, registers)), U64(register(tests, at + U64(1), registers))
+        for code in (left, right):
+            kind = load_u8(kinds, code)
+            if kind in (_DOUBLE, _LITERAL, _OPAQUE):
+                store_u64(universe, U64(U_STOP), U64(NOT_WORDS))
+                return STOP
+        return HOLDS if left == right else FAILS
+    # Where the program ends, where it keeps what was pushed, and the register that gets the result.
+    stop, stack, target, checks = (
+        field(tests, at),
+        field(tests, at + U64(1)),
+        field(tests, at + U64(2)),
+        field(tests, at + U64(3)),
+    )
+    step, top = at + U64(4), stack
+    while step < stop:
+        action, operand = field(tests, step), field(tests, step + U64(1))
+        step += U64(2)
+        if action == U64(PUSH_REGISTER):
+            code = U64(load_u32(registers, operand))
+            if load_u8(kinds, code) != _INTEGER:
+                store_u64(universe, U64(U_STOP), U64(NOT_WORDS))
+                return STOP
+            store_u64(tests, top, load_u64(load_u64(universe, U64(U_WORDS)), code))
+            top += U64(1)
+        elif action == U64(PUSH_NUMBER):
+            store_u64(tests, top, operand)
+            top += U64(1)
+        else:
+            second = np.int64(load_u64(tests, top - U64(1)))
+            if action == U64(NEGATE):
+                first = np.int64(0)
+            else:
+                top -= U64(1)
+                first = np.int64(load_u64(tests, top - U64(1)))
+            most = _SMALL_FACTOR if action == U64(MULTIPLY) else _SMALL
+            if first > most or first < -most or second > most or second < -most:
+                store_u64(universe, U64(U_STOP), U64(NOT_WORDS))
+                return STOP
+            if action == U64(ADD):
+                found = first + second
+            elif action == U64(MULTIPLY):
+                found = first * second
+            else:
+                found = first - second
+            store_u64(tests, top - U64(1), U64(found))
+    last = np.int64(load_u64(tests, top - U64(1)))
+    if operator >= U64(ORDER):
+        before = np.int64(load_u64(tests, top - U64(2)))
+        if operator == U64(ORDER + COMPARE_EQ):
+            return HOLDS if before == last else FAILS
+        if operator == U64(ORDER + COMPARE_NE):
+            return HOLDS if before != last else FAILS
+        if operator == U64(ORDER + COMPARE_LT):
+            return HOLDS if before < last else FAILS
+        if operator == U64(ORDER + COMPARE_LE):
+            return HOLDS if before <= last else FAILS
+        if operator == U64(ORDER + COMPARE_GT):
+            return HOLDS if before > last else FAILS
+        return HOLDS if before >= last else FAILS
+    # The code of the result, which it gets now if it has none.
+    table, mask, words = (
+        load_u64(universe, U64(U_TABLE)),
+        load_u64(universe, U64(U_MASK)),
+        load_u64(universe, U64(U_WORDS)),
+    )
+    mixed = hash_word(_INTEGER, last)
+    slot = mixed >> load_u64(universe, U64(U_SHIFT))
+    while True:
+        entry = load_u64(table, slot)
+        if entry == U64(0):
+            size = load_u64(universe, U64(U_SIZE))
+            if size >= load_u64(universe, U64(U_LIMIT)):
+                store_u64(universe, U64(U_STOP), U64(NO_ROOM))
+                return STOP
+            code = size
+            store_u8(kinds, code, np.uint8(_INTEGER))
+            store_u64(words, code, U64(last))
+            store_u64(universe, U64(U_SIZE), size + U64(1))
+            store_u64(table, slot, mixed << U64(32) | (size + U64(1)))
+            break
+        if entry >> U64(32) == mixed:
+            code = (entry & U64(0xFFFFFFFF)) - U64(1)
+            if load_u8(kinds, code) == _INTEGER and load_u64(words, code) == U64(last):
+                break
+        slot = (slot + U64(1)) & mask
+    if checks == U64(1):
+        return HOLDS if U64(load_u32(registers, target)) == code else FAILS
+    store_u32(registers, target, np.uint32(code))
+    return HOLDS
+
+
+# -- ordered level -----------------------------------------------------------------------------------------------------
+
+# A level of the join kernel that goes over rows in order: those between two ends, then those that are not in order yet.
+
+# Its fields, after those that every level has: the rows in order of the values of a term, and how many of them have one; from a
+# row on they are not in order yet.
+L_ORDERED, L_VALUED, L_TAIL = 20, 21, 22
+# Where the codes of the values are, and kind and rank of every code.
+L_CODES, L_STRIDE, L_OFFSET, L_KINDS, L_RANKS = 23, 24, 25, 26, 27
+# Both ends of the range, each followed by its register; whether one row is as good as many.
+L_LOWER, L_UPPER, L_ONCE = 28, 30, 32
+# The key column that comes first in the order: 0 or its rows, their arity, the column, its register.
+L_PREFIXES, L_ARITY_OF_PREFIX, L_COLUMN, L_PREFIX_AT = 33, 34, 35, 36
+ORDERED_SIZE = 17
+NO_END, OPEN, CLOSED = 0, 1, 2
+
+
+@njit(cache=True, nogil=True)
+def _first_beyond(levels: Any, base: Any, prefix: Any, kind: Any, rank: Any, passes_equal: Any) -> Any:
+    """The first place in order whose value is larger than one of this kind and rank, or as large where equal ones do not pass."""
+    ordered, kinds, ranks = (
+        field(levels, base + L_ORDERED),
+        field(levels, base + L_KINDS),
+        field(levels, base + L_RANKS),
+    )
+    codes, stride, offset = (
+        field(levels, base + L_CODES),
+        field(levels, base + L_STRIDE),
+        field(levels, base + L_OFFSET),
+    )
+    prefixes, arity, column = (
+        field(levels, base + L_PREFIXES),
+        field(levels, base + L_ARITY_OF_PREFIX),
+        field(levels, base + L_COLUMN),
+    )
+    low, high = U64(0), field(levels, base + L_VALUED)
+    while low < high:
+        middle = (low + high) >> U64(1)
+        row = U64(load_u32(ordered, middle))
+        code = U64(load_u32(codes, row * stride + offset))
+        one_prefix = U64(0) if prefixes == U64(0) else U64(load_u32(prefixes, row * arity + column))
+        one_kind, one_rank = U64(load_u8(kinds, code)), load_f64(ranks, code)
+        if one_prefix != prefix:
+            passes = one_prefix < prefix
+        elif one_kind != kind:
+            passes = one_kind < kind
+        elif one_rank == rank:
+            passes = passes_equal
+        else:
+            passes = one_rank < rank
+        if passes:
+            low = middle + U64(1)
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def range_of(levels: Any, base: Any, size: Any, registers: Any) -> Any:
+    """The places of an index in order between the ends of a range, or the rows that are not in order yet where there are none."""
+    kinds, ranks = field(levels, base + L_KINDS), field(levels, base + L_RANKS)
+    lower, upper = field(levels, base + L_LOWER), field(levels, base + L_UPPER)
+    lowest, highest = -np.inf, np.inf
+    kind = U64(0)
+    if upper != U64(NO_END):
+        code = U64(register(levels, base + L_UPPER + 1, registers))
+        kind, highest = U64(load_u8(kinds, code)), load_f64(ranks, code)
+    if lower != U64(NO_END):
+        code = U64(register(levels, base + L_LOWER + 1, registers))
+        other, lowest = U64(load_u8(kinds, code)), load_f64(ranks, code)
+        if upper != U64(NO_END) and other != kind:
+            return U64(0), U64(0)
+        kind = other
+    if kind == U64(0) or not lowest <= highest:  # values without an order, NaN, or ends the wrong way round
+        return U64(0), U64(0)
+    prefix = U64(0)
+    if field(levels, base + L_PREFIXES) != U64(0):
+        prefix = U64(register(levels, base + L_PREFIX_AT, registers))
+    first, last = U64(0), U64(0)
+    if field(levels, base + L_VALUED) != U64(0):
+        first = _first_beyond(levels, base, prefix, kind, lowest, lower == U64(OPEN))
+        last = _first_beyond(levels, base, prefix, kind, highest, upper != U64(OPEN))
+    if first < last:
+        return first, last
+    tail = field(levels, base + L_TAIL)
+    return (tail, size) if tail < size else (U64(0), U64(0))
+
+
+@njit(cache=True, nogil=True)
+def is_in_range(levels: Any, base: Any, row: Any, registers: Any) -> bool:
+    """Whether a row that is not in order yet lies in the range."""
+    prefixes = field(levels, base + L_PREFIXES)
+    if prefixes != U64(0):
+        key = load_u32(prefixes, row * field(levels, base + L_ARITY_OF_PREFIX) + field(levels, base + L_COLUMN))
+        if key != register(levels, base + L_PREFIX_AT, registers):
+            return False
+    code = load_u32(
+        field(levels, base + L_CODES), row * field(levels, base + L_STRIDE) + field(levels, base + L_OFFSET)
+    )
+    if code == NONE:
+        return False
+    kinds, ranks = field(levels, base + L_KINDS), field(levels, base + L_RANKS)
+    kind, rank = load_u8(kinds, U64(code)), load_f64(ranks, U64(code))
+    lower, upper = field(levels, base + L_LOWER), field(levels, base + L_UPPER)
+    if lower != U64(NO_END):
+        end = U64(register(levels, base + L_LOWER + 1, registers))
+        if load_u8(kinds, end) != kind or not (
+            rank > load_f64(ranks, end) or (lower == U64(CLOSED) and rank == load_f64(ranks, end))
+        ):
+            return False
+    if upper != U64(NO_END):
+        end = U64(register(levels, base + L_UPPER + 1, registers))
+        if load_u8(kinds, end) != kind or not (
+            rank < load_f64(ranks, end) or (upper == U64(CLOSED) and rank == load_f64(ranks, end))
+        ):
+            return False
+    return True
+
+
+# -- join --------------------------------------------------------------------------------------------------------------
 
 # A level: its fields. What it does to columns (column, kind, register) and its key registers stand after all levels, where
 # two of its fields say: a relation may be as wide as it likes, and a rule as long.

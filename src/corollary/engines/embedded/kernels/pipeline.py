@@ -8,26 +8,26 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from corollary.engines.embedded.kernels import join, ordered_level, word_tests
+from corollary.engines.embedded.kernels import join
 from corollary.engines.embedded.kernels.threads import Worker
 from corollary.engines.embedded.relations.index import ChainIndex, RangeIndex
 from corollary.engines.embedded.relations.memory import address
 from corollary.engines.embedded.relations.ordered_index import OrderedIndex, OrderedRows, ordered_index
 from corollary.engines.embedded.relations.relation import Codes, Relation
 from corollary.engines.embedded.values.expressions import compute_column
+from corollary.engines.embedded.values.ordering import ValueIndex, ValueKeys, value_index
 from corollary.engines.embedded.values.universe import Universe
-from corollary.engines.embedded.values.value_keys import ValueIndex, ValueKeys, value_index
 from corollary.planning import Absence, Access, AggregateSource, Column, Compare, Compute, Range, Use, ValueOf, Version
 from corollary.planning.normal_form import source_columns
 from corollary.program import Atom, Constant, Term, Variable, variables_of
 
 _COMPARISONS = {
-    "=": word_tests.COMPARE_EQ,
-    "!=": word_tests.COMPARE_NE,
-    "<": word_tests.COMPARE_LT,
-    "<=": word_tests.COMPARE_LE,
-    ">": word_tests.COMPARE_GT,
-    ">=": word_tests.COMPARE_GE,
+    "=": join.COMPARE_EQ,
+    "!=": join.COMPARE_NE,
+    "<": join.COMPARE_LT,
+    "<=": join.COMPARE_LE,
+    ">": join.COMPARE_GT,
+    ">=": join.COMPARE_GE,
 }
 
 
@@ -254,7 +254,7 @@ class Pipeline:
                 fields[join.T_NEGATED] = isinstance(test, Absence)
             fields[join.T_KEY_AT], fields[join.T_KEY_COUNT] = at, len(registers[number])
             test_fields[at : at + len(registers[number])] = registers[number]
-            if isinstance(test, WordTest) and test.operation != word_tests.SAME:
+            if isinstance(test, WordTest) and test.operation != join.SAME:
                 test_fields[at] = test_fields[at + 1] = at + len(
                     registers[number]
                 )  # the program ends, the stack begins
@@ -341,14 +341,14 @@ class Pipeline:
         assert index is not None
         assert ordered is not None
         if between.prefix is not None:
-            fields[ordered_level.L_PREFIXES] = relation.rows_address
-            fields[ordered_level.L_ARITY_OF_PREFIX] = relation.arity
+            fields[join.L_PREFIXES] = relation.rows_address
+            fields[join.L_ARITY_OF_PREFIX] = relation.arity
         codes, stride, offset = index.place(relation)
-        fields[join.L_OP], fields[join.L_HIGH], fields[ordered_level.L_ONCE] = join.ORDERED, high, int(access.exists)
+        fields[join.L_OP], fields[join.L_HIGH], fields[join.L_ONCE] = join.ORDERED, high, int(access.exists)
         fields[join.L_ROWS], fields[join.L_ARITY] = relation.rows_address, relation.arity
-        fields[ordered_level.L_ORDERED], fields[ordered_level.L_VALUED] = address(ordered.numbers), ordered.valued
-        fields[ordered_level.L_TAIL] = ordered.size
-        fields[ordered_level.L_CODES], fields[ordered_level.L_STRIDE], fields[ordered_level.L_OFFSET] = (
+        fields[join.L_ORDERED], fields[join.L_VALUED] = address(ordered.numbers), ordered.valued
+        fields[join.L_TAIL] = ordered.size
+        fields[join.L_CODES], fields[join.L_STRIDE], fields[join.L_OFFSET] = (
             address(codes),
             stride,
             offset,
@@ -372,7 +372,7 @@ class Pipeline:
         for fields in tests:
             fields[join.T_CLASS], fields[join.T_ORDER] = kinds, ranks
         for place in indexes:
-            place.fields[ordered_level.L_KINDS], place.fields[ordered_level.L_RANKS] = kinds, ranks
+            place.fields[join.L_KINDS], place.fields[join.L_RANKS] = kinds, ranks
 
     def _index_of(
         self, access: Access | Absence, relation: Relation, grows: bool
@@ -433,14 +433,12 @@ def _columns_of(source: Atom | AggregateSource, term: Term) -> tuple[tuple[str, 
 
 
 def _lay_out_range(fields: np.ndarray[Any, Any], access: Access, between: Range) -> None:
-    for end, at in ((between.lower, ordered_level.L_LOWER), (between.upper, ordered_level.L_UPPER)):
-        fields[at] = (
-            ordered_level.NO_END if end is None else ordered_level.CLOSED if end.inclusive else ordered_level.OPEN
-        )
+    for end, at in ((between.lower, join.L_LOWER), (between.upper, join.L_UPPER)):
+        fields[at] = join.NO_END if end is None else join.CLOSED if end.inclusive else join.OPEN
         fields[at + 1] = 0 if end is None else end.register
     if between.prefix is not None:
-        fields[ordered_level.L_COLUMN] = between.prefix
-        fields[ordered_level.L_PREFIX_AT] = access.columns[between.prefix].register
+        fields[join.L_COLUMN] = between.prefix
+        fields[join.L_PREFIX_AT] = access.columns[between.prefix].register
 
 
 def _is_scan(access: Access) -> bool:

@@ -16,8 +16,8 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.embedded.kernels.pipeline import Rows
 from corollary.engines.embedded.relations.relation import Codes, Relation
 from corollary.engines.embedded.values.expressions import compute_column, first_error, holds_column
+from corollary.engines.embedded.values.ordering import ValueKeys
 from corollary.engines.embedded.values.universe import Universe
-from corollary.engines.embedded.values.value_keys import ValueKeys
 from corollary.language import print_term
 from corollary.planning import Column, Compare, Compute, NormalBody, NormalRule, Version
 from corollary.planning.normal_form import AggregateSource, Source, source_variables

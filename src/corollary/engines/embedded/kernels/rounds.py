@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.kernels import join, word_tests
+from corollary.engines.embedded.kernels import join
 from corollary.engines.embedded.kernels.pipeline import Pipeline, WordTest
 from corollary.engines.embedded.kernels.runner import register_count, with_compared_constants
 from corollary.engines.embedded.relations.hashing import EMPTY, NONE, U64, hash_row, slot_of
@@ -63,10 +63,10 @@ class NotInRounds(Exception):
 
 # -- programs over integers --------------------------------------------------------------------------------------------
 
-_OPERATIONS = {"+": word_tests.ADD, "-": word_tests.SUBTRACT, "*": word_tests.MULTIPLY}
+_OPERATIONS = {"+": join.ADD, "-": join.SUBTRACT, "*": join.MULTIPLY}
 _COMPARISONS = {
-    "=": word_tests.COMPARE_EQ, "!=": word_tests.COMPARE_NE, "<": word_tests.COMPARE_LT, "<=": word_tests.COMPARE_LE,
-    ">": word_tests.COMPARE_GT, ">=": word_tests.COMPARE_GE,
+    "=": join.COMPARE_EQ, "!=": join.COMPARE_NE, "<": join.COMPARE_LT, "<=": join.COMPARE_LE,
+    ">": join.COMPARE_GT, ">=": join.COMPARE_GE,
 }  # fmt: skip
 _HEADER = (0, 0)  # where the program ends and where its stack begins, which the layout knows
 
@@ -74,11 +74,11 @@ _HEADER = (0, 0)  # where the program ends and where its stack begins, which the
 def _program(term: Term, registers: dict[str, int]) -> tuple[int, ...]:
     match term:
         case Variable():
-            return word_tests.PUSH_REGISTER, registers[term.name]
+            return join.PUSH_REGISTER, registers[term.name]
         case Constant(value=value) if type(value) is int and abs(value) < 1 << 61:
-            return word_tests.PUSH_NUMBER, value
+            return join.PUSH_NUMBER, value
         case Minus():
-            return *_program(term.operand, registers), word_tests.NEGATE, 0
+            return *_program(term.operand, registers), join.NEGATE, 0
         case Arithmetic() if term.operator in _OPERATIONS:
             sides = *_program(term.left, registers), *_program(term.right, registers)
             return *sides, _OPERATIONS[term.operator], 0
@@ -89,7 +89,7 @@ def _program(term: Term, registers: dict[str, int]) -> tuple[int, ...]:
 def _computed(compute: Compute, registers: dict[str, int], checks: bool) -> WordTest:
     program = _program(compute.expression, registers)
     cells = (*_HEADER, registers[compute.variable], int(checks), *program)
-    return WordTest(word_tests.COMPUTE, cells, len(program) // 2)
+    return WordTest(join.COMPUTE, cells, len(program) // 2)
 
 
 def _compared(compare: Compare, registers: dict[str, int], constants: dict[Constant, int]) -> WordTest:
@@ -98,9 +98,9 @@ def _compared(compare: Compare, registers: dict[str, int], constants: dict[Const
             constants[side] if isinstance(side, Constant) else registers[side.name]  # type: ignore[union-attr]
             for side in (compare.left, compare.right)
         ]
-        return WordTest(word_tests.SAME, tuple(sides), 0, negated=compare.negated != (compare.operator == "!="))
+        return WordTest(join.SAME, tuple(sides), 0, negated=compare.negated != (compare.operator == "!="))
     program = *_program(compare.left, registers), *_program(compare.right, registers)
-    operation = word_tests.ORDER + _COMPARISONS[compare.operator]
+    operation = join.ORDER + _COMPARISONS[compare.operator]
     return WordTest(operation, (*_HEADER, 0, 0, *program), len(program) // 2, negated=compare.negated)
 
 
@@ -130,7 +130,7 @@ class Rounds:
         self._relations = [evaluation.store.relations[name] for name in heads]
         if any(relation.arity == 0 for relation in self._relations):
             raise NotInRounds
-        self._fields = np.zeros(word_tests.UNIVERSE_SIZE, np.int64)
+        self._fields = np.zeros(join.UNIVERSE_SIZE, np.int64)
         self._codes = evaluation.store.make_room(SLACK)
         self._slack = slack = min(SLACK, max(_LEAST_SLACK, _MOST_SLACK // len(self._relations)))
         self._limits = [relation.size + slack for relation in self._relations]
@@ -263,7 +263,7 @@ class Rounds:
             self._fields, np.zeros(join.BUFFER, np.uint64), self._waiting,
             np.zeros(8, np.int64), np.zeros(2, np.int64), results, rounds,
         )  # fmt: skip
-        universe.size = int(self._fields[word_tests.U_SIZE])
+        universe.size = int(self._fields[join.U_SIZE])
         for relation, size in zip(self._relations, sizes.tolist(), strict=True):
             relation.note_inserted(size)
         for ((predicate, _), index), row in zip(self._indexes.items(), indexes, strict=False):
@@ -419,7 +419,7 @@ def _run_rounds(
                 row[P_NEW] += new - sizes[head]
                 instances += state[join.S_INSTANCES]
                 sizes[head] = new
-                if status != join.DONE or universe[word_tests.U_STOP] != 0:
+                if status != join.DONE or universe[join.U_STOP] != 0:
                     why = STOPPED
                     results[R_RULE], results[R_PIPELINE] = rule, number
                     break

@@ -54,7 +54,7 @@ from corollary.program import Query, atoms_of
 from corollary.reasoning.maintain.chooser import Strategy
 from corollary.reasoning.maintain.report import Outcome
 from corollary.reasoning.maintain.rule_change import ChangedSteps
-from corollary.reasoning.maintain.steps import StepForms
+from corollary.reasoning.maintain.step_rules import StepForms
 from corollary.reasoning.maintain.transaction import Task
 from corollary.reasoning.run import Run
 

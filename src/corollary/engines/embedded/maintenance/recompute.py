@@ -16,8 +16,7 @@ from corollary.engines.embedded.maintenance.transaction import EmbeddedTransacti
 from corollary.engines.embedded.relations.relation import Relation, facts_of, relation_of
 from corollary.engines.embedded.values.aggregation import aggregate_rows
 from corollary.planning.steps import AggregateStep, is_auxiliary
-from corollary.reasoning.maintain.step_rules import StepRules, atoms_of_rule
-from corollary.reasoning.maintain.steps import StepForms
+from corollary.reasoning.maintain.step_rules import StepForms, StepRules, atoms_of_rule
 from corollary.reasoning.maintain.transaction import Task
 
 Found = dict[str, Numbers]

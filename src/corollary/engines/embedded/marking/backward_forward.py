@@ -12,12 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from corollary.engines.embedded.marking.compiled import loop, part_of_loop
-from corollary.engines.embedded.marking.fact_table import (
+from corollary.engines.embedded.marking.matching import (
+    F_FACT,
+    PAUSE,
+    go_on_or_start,
+    head_of,
+    next_instance,
+    start_search,
+)
+from corollary.engines.embedded.marking.tables import (
     COMPLETE,
     EXPLICIT,
     MARKED,
     NONE,
+    P_HEAD,
+    P_LEVELS,
+    P_LEVELS_END,
     PRESENT,
     QUEUED,
     C,
@@ -27,16 +37,9 @@ from corollary.engines.embedded.marking.fact_table import (
     Y,
     add,
     has_room,
+    loop,
+    part_of_loop,
 )
-from corollary.engines.embedded.marking.matching import (
-    F_FACT,
-    PAUSE,
-    go_on_or_start,
-    head_of,
-    next_instance,
-    start_search,
-)
-from corollary.engines.embedded.marking.rule_tables import P_HEAD, P_LEVELS, P_LEVELS_END
 from corollary.engines.embedded.marking.work import (
     CHECKED_DONE,
     DONE,

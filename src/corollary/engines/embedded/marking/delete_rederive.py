@@ -12,10 +12,19 @@ from typing import Any
 import numpy as np
 
 from corollary.engines.embedded.marking.backward_forward import PASSING_ON, mark, marks
-from corollary.engines.embedded.marking.compiled import loop
-from corollary.engines.embedded.marking.fact_table import EXPLICIT, NONE, POSITIVE, PRESENT, QUEUED, D, V
 from corollary.engines.embedded.marking.matching import F_FACT, PAUSE, go_on_or_start, head_of, next_instance
-from corollary.engines.embedded.marking.rule_tables import P_LEVELS, P_LEVELS_END
+from corollary.engines.embedded.marking.tables import (
+    EXPLICIT,
+    NONE,
+    P_LEVELS,
+    P_LEVELS_END,
+    POSITIVE,
+    PRESENT,
+    QUEUED,
+    D,
+    V,
+    loop,
+)
 from corollary.engines.embedded.marking.work import (
     DONE,
     IS_PAUSED,

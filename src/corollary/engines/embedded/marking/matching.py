@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.engines.embedded.marking.compiled import part_of_loop
-from corollary.engines.embedded.marking.fact_table import NONE, find, first_of_chain
-from corollary.engines.embedded.marking.rule_tables import (
+from corollary.engines.embedded.marking.tables import (
     BIND,
     KEY,
     L_INDEX,
@@ -25,6 +23,7 @@ from corollary.engines.embedded.marking.rule_tables import (
     L_PREDICATE,
     L_TESTS,
     L_TESTS_END,
+    NONE,
     P_CONSTANTS,
     P_CONSTANTS_END,
     P_HEAD,
@@ -36,6 +35,9 @@ from corollary.engines.embedded.marking.rule_tables import (
     P_OPS_END,
     P_TESTS,
     P_TESTS_END,
+    find,
+    first_of_chain,
+    part_of_loop,
 )
 from corollary.engines.embedded.marking.work import IS_PAUSED, LEFT
 

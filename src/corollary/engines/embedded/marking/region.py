@@ -10,14 +10,45 @@ import numpy as np
 
 from corollary.engines.embedded.kernels.runner import Work as EvaluationWork
 from corollary.engines.embedded.marking import backward_forward as bf
-from corollary.engines.embedded.marking import changes, delete_rederive, fact_table
-from corollary.engines.embedded.marking.rule_tables import RuleTables
+from corollary.engines.embedded.marking import delete_rederive, tables
 from corollary.engines.embedded.marking.statistics import MarkingStatistics
+from corollary.engines.embedded.marking.tables import (
+    COMPLETE,
+    EXPLICIT,
+    MARKED,
+    NONE,
+    OF_THIS_UPDATE,
+    POSITIVE,
+    PRESENT,
+    QUEUED,
+    D,
+    RuleTables,
+    add,
+    find,
+    loop,
+    release,
+)
 from corollary.engines.embedded.marking.work import (
     BUDGET,
+    CHECKED_DONE,
+    IS_SEARCHING,
+    KEPT,
+    KEPT_BEFORE,
     LEFT,
+    LIST_C,
+    LIST_COMPLETE,
+    LIST_D,
+    LIST_EXPLICIT,
+    LIST_GHOSTS,
+    LIST_MARKED,
     LIST_OUT,
+    LIST_QUEUE,
     LIST_STARTS,
+    LIST_V,
+    LIST_W,
+    LIST_Y,
+    LISTS,
+    MARKED_STARTS,
     N_BACKWARD,
     N_DELETIONS,
     N_EXPLICIT,
@@ -27,9 +58,13 @@ from corollary.engines.embedded.marking.work import (
     NEEDS_FRAMES,
     NEEDS_INSTANCES,
     NEEDS_ROOM,
+    OPEN_FRAMES,
     PAUSED,
     SEEN,
+    STAGE,
+    TAKEN,
     new_work,
+    push,
     with_capacity,
     with_more_frames,
     with_more_instances,
@@ -37,6 +72,185 @@ from corollary.engines.embedded.marking.work import (
 from corollary.engines.embedded.relations.relation import Codes
 from corollary.planning import NormalRule
 from corollary.program import Constant
+
+# -- changes -----------------------------------------------------------------------------------------------------------
+
+# The beginning and the end of an update: what changed outside goes in, what changed inside comes out.
+
+
+@loop
+def _key(rows: Any, row: Any, key: Any) -> Any:
+    for place in range(rows.shape[1]):
+        key[place] = rows[row, place]
+    return rows.shape[1]
+
+
+@loop
+def load_facts(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, flags: Any) -> None:
+    """Distinct facts that were there before; there is room for them."""
+    for row in range(len(rows)):
+        _key(rows, row, work.key)
+        add(table, rules, predicate, work.key, flags[row])
+
+
+@loop
+def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> Any:
+    """Marks those of the facts that are there. The consequences of one that is new are still to come: all will be marked.
+
+    Gives the number of those that are not there.
+    """
+    missing = 0
+    for row in range(len(rows)):
+        fact = find(table, predicate, work.key, _key(rows, row, work.key))
+        if fact == NONE or (table.flags[fact] & (PRESENT | EXPLICIT | MARKED | D)) != PRESENT | EXPLICIT:
+            missing += fact == NONE or not table.flags[fact] & PRESENT
+            continue
+        table.flags[fact] |= MARKED
+        if table.flags[fact] & QUEUED:
+            table.flags[fact] |= COMPLETE
+        push(work, LIST_EXPLICIT, fact)
+        work.scalars[N_EXPLICIT] += 1
+    return missing
+
+
+@loop
+def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, is_derived: Any, next_rows: Any) -> Any:
+    """Facts that nothing outside supports any more. Where the rules may derive one, it is checked; others are deleted.
+
+    `next_rows` are facts of the same predicate that the next update deletes, and what comes back is what `mark_explicit` gives:
+    one call from Python is worth more than all that an update of a few facts needs.
+    """
+    for row in range(len(rows)):
+        fact = find(table, predicate, work.key, _key(rows, row, work.key))
+        if fact == NONE or not table.flags[fact] & PRESENT:
+            continue
+        if not is_derived:
+            table.flags[fact] |= D
+            push(work, LIST_D, fact)
+        elif table.flags[fact] & EXPLICIT:
+            push(work, LIST_STARTS, fact)
+        table.flags[fact] &= ~np.uint16(EXPLICIT)
+    return mark_explicit(table, rules, work, predicate, next_rows)
+
+
+@loop
+def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, next_rows: Any) -> Any:
+    """Facts that something outside supports from now on; there is room for them. `next_rows` as in `take_deleted`."""
+    for row in range(len(rows)):
+        fact = find(table, predicate, work.key, _key(rows, row, work.key))
+        if fact == NONE:
+            fact = add(table, rules, predicate, work.key, 0)
+        table.flags[fact] |= EXPLICIT
+        if not table.flags[fact] & PRESENT:
+            table.flags[fact] |= PRESENT | QUEUED
+            push(work, LIST_QUEUE, fact)
+    return mark_explicit(table, rules, work, predicate, next_rows)
+
+
+@loop
+def mark_returning(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
+    """Marks those of the facts that go now and come back with the next update."""
+    for row in range(len(rows)):
+        fact = find(table, predicate, work.key, _key(rows, row, work.key))
+        if fact != NONE and (table.flags[fact] & (PRESENT | D | POSITIVE)) == PRESENT | D:
+            table.flags[fact] |= POSITIVE
+            work.scalars[N_EXPLICIT] += 1
+
+
+@loop
+def remove_deleted(table: Any, work: Any) -> None:
+    """e) What is deleted is not there any more; its number stays its own until the end."""
+    for place in range(work.scalars[LIST_D]):
+        fact = work.lists[LIST_D, place]
+        if table.flags[fact] & D:
+            table.flags[fact] &= ~np.uint16(PRESENT)
+
+
+@loop
+def collect(table: Any, rules: Any, work: Any) -> Any:
+    """Lists the facts that the rules support no more, then those that nothing but the rules supports; gives both numbers."""
+    scalars, flags = work.scalars, table.flags
+    scalars[LIST_OUT] = 0
+    for place in range(scalars[LIST_D]):
+        fact = work.lists[LIST_D, place]
+        if (flags[fact] & (D | PRESENT)) == D:
+            push(work, LIST_OUT, fact)
+    gone = scalars[LIST_OUT]
+    for number in (LIST_QUEUE, LIST_STARTS):
+        # What only a mark made wait was there before, by the rules: if it is there still, nothing has changed.
+        for place in range(scalars[MARKED_STARTS] if number == LIST_STARTS else 0, scalars[number]):
+            fact = work.lists[number, place]
+            if (flags[fact] & (PRESENT | EXPLICIT)) == PRESENT and not flags[fact] & COMPLETE:
+                flags[fact] |= COMPLETE  # once each
+                push(work, LIST_OUT, fact)
+    for place in range(gone, scalars[LIST_OUT]):
+        flags[work.lists[LIST_OUT, place]] &= ~np.uint16(COMPLETE)
+    return gone, scalars[LIST_OUT]
+
+
+@loop
+def prepare_next(table: Any, rules: Any, work: Any) -> None:
+    """g) Empties the lists; marked facts are where the next update starts."""
+    scalars, flags, lists = work.scalars, table.flags, work.lists
+    _keep_instances(table, work)
+    for place in range(scalars[LIST_GHOSTS]):
+        fact = lists[LIST_GHOSTS, place]
+        flags[fact] &= ~np.uint16(POSITIVE)
+        if not flags[fact] & PRESENT:
+            release(table, rules, fact)
+    for place in range(scalars[LIST_COMPLETE]):
+        flags[lists[LIST_COMPLETE, place]] &= ~np.uint16(COMPLETE)
+    scalars[LIST_GHOSTS] = scalars[LIST_COMPLETE] = scalars[LIST_STARTS] = 0
+    for place in range(scalars[LIST_MARKED]):
+        fact = lists[LIST_MARKED, place]
+        flags[fact] &= ~np.uint16(MARKED)
+        if (flags[fact] & (PRESENT | EXPLICIT)) == PRESENT:
+            push(work, LIST_STARTS, fact)
+    for place in range(scalars[LIST_EXPLICIT]):
+        fact = lists[LIST_EXPLICIT, place]
+        flags[fact] &= ~np.uint16(MARKED)
+        if flags[fact] & COMPLETE:
+            push(work, LIST_COMPLETE, fact)
+    for number in (LIST_W, LIST_C, LIST_V, LIST_Y, LIST_QUEUE):
+        for place in range(scalars[number]):
+            flags[lists[number, place]] &= ~np.uint16(OF_THIS_UPDATE & ~D)
+    for place in range(scalars[LIST_D]):
+        fact = lists[LIST_D, place]
+        if (flags[fact] & (D | PRESENT)) != D:
+            flags[fact] &= ~np.uint16(OF_THIS_UPDATE | POSITIVE)
+        elif flags[fact] & POSITIVE:
+            flags[fact] &= ~np.uint16(OF_THIS_UPDATE)
+            push(work, LIST_GHOSTS, fact)
+        else:
+            release(table, rules, fact)
+    for number in range(LISTS):
+        if number != LIST_STARTS and number != LIST_GHOSTS and number != LIST_COMPLETE:
+            scalars[number] = 0
+        scalars[TAKEN + number] = 0
+    scalars[CHECKED_DONE] = scalars[OPEN_FRAMES] = scalars[IS_SEARCHING] = scalars[STAGE] = 0
+    scalars[MARKED_STARTS] = scalars[LIST_STARTS]
+
+
+@loop
+def _keep_instances(table: Any, work: Any) -> None:
+    """The instances of this update that the next one may need: the head has gone, and each fact is there or comes back."""
+    scalars, kept = work.scalars, 0
+    for number in range(scalars[KEPT_BEFORE], scalars[KEPT]):
+        row = work.instances[number]
+        wanted = not table.flags[row[0]] & PRESENT
+        for place in range(1, len(row)):
+            if row[place] != NONE and not table.flags[row[place]] & (PRESENT | POSITIVE):
+                wanted = False
+        if wanted:
+            for place in range(len(row)):
+                work.instances[kept, place] = row[place]
+            kept += 1
+        elif not table.flags[row[0]] & PRESENT:
+            table.flags[row[0]] &= ~np.uint16(POSITIVE)
+    scalars[KEPT] = scalars[KEPT_BEFORE] = kept
+
+
+# -- region ------------------------------------------------------------------------------------------------------------
 
 Order = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 FactsByPredicate = Mapping[str, Codes]
@@ -106,20 +320,20 @@ class Region:
         self._has_tests = len(self.tables.arrays.tests) > 0
         self._evaluation = evaluation or EvaluationWork()
         self._names = list(self.tables.predicates)
-        self._table = fact_table.new_table(self.tables)
+        self._table = tables.new_table(self.tables)
         self._work = new_work(self.tables, self._table.capacity)
         self.statistics = MarkingStatistics()
 
     @property
     def size(self) -> int:
-        return int(self._table.scalars[fact_table.LIVE])
+        return int(self._table.scalars[tables.LIVE])
 
     def load(self, predicate: str, rows: Codes, is_explicit: np.ndarray[Any, Any]) -> None:
         """Distinct facts that are there, and whether something outside supports each."""
         self._reserve(len(rows))
-        flags = np.where(is_explicit, fact_table.PRESENT | fact_table.EXPLICIT, fact_table.PRESENT).astype(np.uint16)
+        flags = np.where(is_explicit, tables.PRESENT | tables.EXPLICIT, tables.PRESENT).astype(np.uint16)
         number = self.tables.predicates[predicate]
-        changes.load_facts(self._table, self.tables.arrays, self._work, number, np.ascontiguousarray(rows), flags)
+        load_facts(self._table, self.tables.arrays, self._work, number, np.ascontiguousarray(rows), flags)
 
     # -- updates -----------------------------------------------------------------------------------------------------
 
@@ -149,7 +363,7 @@ class Region:
             )
             later = self._unmarked.pop(name, rows[:0])
             arrays = self.tables.arrays
-            if changes.take_deleted(self._table, arrays, self._work, number, rows, is_derived, later):
+            if take_deleted(self._table, arrays, self._work, number, rows, is_derived, later):
                 self._waiting[name] = later
         self._mark_all()
         for phase in self._method.deleting:
@@ -157,13 +371,13 @@ class Region:
 
     def insert(self, inserted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None) -> None:
         """The second phase."""
-        changes.remove_deleted(self._table, self._work)
+        remove_deleted(self._table, self._work)
         self._reserve(sum(map(len, inserted.values())))
         self._ask(look)
         for name, facts in inserted.items():
             rows, number = np.ascontiguousarray(facts), self.tables.predicates[name]
             later = self._unmarked.pop(name, rows[:0])
-            if changes.take_inserted(self._table, self.tables.arrays, self._work, number, rows, later):
+            if take_inserted(self._table, self.tables.arrays, self._work, number, rows, later):
                 self._waiting[name] = later
         self._mark_all()
         if self._brings_back:
@@ -172,11 +386,11 @@ class Region:
             self._run(phase)
 
     def finish(self) -> RegionChange:
-        gone, end = changes.collect(self._table, self.tables.arrays, self._work)
+        gone, end = collect(self._table, self.tables.arrays, self._work)
         out = self._work.lists[LIST_OUT]
         found = RegionChange(self._rows(out[:gone]), self._rows(out[gone:end]))
         self.statistics = self.statistics_so_far()
-        changes.prepare_next(self._table, self.tables.arrays, self._work)
+        prepare_next(self._table, self.tables.arrays, self._work)
         return found
 
     def _ask(self, look: Callable[[], Upcoming | None]) -> None:
@@ -196,14 +410,14 @@ class Region:
         """Marks explicit facts; those that are not there yet wait for their turn."""
         for name, rows in self._unmarked.items():
             number = self.tables.predicates[name]
-            if changes.mark_explicit(self._table, self.tables.arrays, self._work, number, rows):
+            if mark_explicit(self._table, self.tables.arrays, self._work, number, rows):
                 self._waiting[name] = rows
         self._unmarked, self._waiting = self._waiting, {}
         if self._brings_back and self._upcoming is not None:
             for name, rows in self._upcoming.insert.items():
                 if name in self.tables.predicates:
                     number = self.tables.predicates[name]
-                    changes.mark_returning(self._table, self.tables.arrays, self._work, number, rows)
+                    mark_returning(self._table, self.tables.arrays, self._work, number, rows)
 
     @property
     def _brings_back(self) -> bool:
@@ -227,9 +441,9 @@ class Region:
         return phase(self._table, self.tables.arrays, self._work, self._method.mode, self._current_order)
 
     def _reserve(self, facts: int, more: int = 0) -> None:
-        needed = int(self._table.scalars[fact_table.USED]) + facts + more
+        needed = int(self._table.scalars[tables.USED]) + facts + more
         if needed > self._table.capacity:
-            self._table = fact_table.grown(self._table, self.tables, needed)
+            self._table = tables.grown(self._table, self.tables, needed)
             self._work = with_capacity(self._work, self._table.capacity)
 
     def _rows(self, facts: np.ndarray[Any, Any]) -> dict[str, Codes]:

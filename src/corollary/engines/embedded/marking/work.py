@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corollary.engines.embedded.marking.compiled import part_of_loop
-from corollary.engines.embedded.marking.rule_tables import RuleTables
+from corollary.engines.embedded.marking.tables import RuleTables, part_of_loop
 
 # Lists of facts. A scalar with the number of a list is its length, TAKEN plus that number how much of it was taken so far.
 LIST_W, LIST_C, LIST_V, LIST_Y, LIST_D, LIST_QUEUE = 0, 1, 2, 3, 4, 5

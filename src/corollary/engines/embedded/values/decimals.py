@@ -15,7 +15,7 @@ import pyarrow as pa
 from numba import njit
 
 from corollary.engines.embedded.relations.relation import Codes
-from corollary.engines.embedded.values.constants import text_buffers
+from corollary.engines.embedded.values.encoder import text_buffers
 from corollary.engines.embedded.values.universe import Kind, Universe
 
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -16,8 +16,7 @@ from corollary.engines.embedded.values.host_functions import host_kernel
 from corollary.engines.embedded.values.structures import structures_of
 from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.engines.embedded.values.vector_arithmetic import calculated, compared, negative
-from corollary.engines.embedded.values.vector_calendar import CALENDAR_KERNELS
-from corollary.engines.embedded.values.vector_functions import KERNELS
+from corollary.engines.embedded.values.vector_functions import CALENDAR_KERNELS, KERNELS
 from corollary.engines.embedded.values.vectors import (
     NotVectorisedError,
     Vector,

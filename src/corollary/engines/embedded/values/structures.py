@@ -15,8 +15,7 @@ import numpy as np
 from corollary.engines.embedded.relations.relation import Codes
 from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.program import FunctionTerm, ListTerm, Part, Structure, Term, Value
-from corollary.program.forms import LIST, Form
-from corollary.program.patterns import MOST_SYMBOLS, check_size, children
+from corollary.program.patterns import LIST, MOST_SYMBOLS, Form, check_size, children
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Column: TypeAlias = tuple[Codes, Array]

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corollary.engines.embedded.relations.relation import Codes
-from corollary.engines.embedded.values.columns import encode_decimals
-from corollary.engines.embedded.values.constants import text_buffers
 from corollary.engines.embedded.values.decimals import Digits, TooLongError, Units, units_of_constant, units_of_texts
+from corollary.engines.embedded.values.encoder import encode_decimals, text_buffers
 from corollary.engines.embedded.values.moments import (
     Moments,
     NotReadError,

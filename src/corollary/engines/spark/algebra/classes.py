@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from corollary.engines.embedded.values.universe import Kind
-from corollary.engines.spark.algebra import column_functions, column_texts  # noqa: F401  (they fill the functions of terms)
-from corollary.engines.spark.algebra.column_term import NotAColumnError
-from corollary.engines.spark.algebra.column_terms import INLINE, ColumnTerms, Known, known_of
+from corollary.engines.spark.algebra.column_terms import INLINE, ColumnTerms, Known, NotAColumnError, known_of
 from corollary.engines.spark.algebra.profiles import (
     ANYTHING,
     DOUBLES,

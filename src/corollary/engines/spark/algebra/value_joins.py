@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from corollary.engines.embedded.values.universe import Kind
 from corollary.engines.spark.algebra.classes import decided_by_ids
-from corollary.engines.spark.algebra.column_term import NotAColumnError
-from corollary.engines.spark.algebra.column_terms import ColumnTerms, Known
+from corollary.engines.spark.algebra.column_terms import ColumnTerms, Known, NotAColumnError
 from corollary.engines.spark.algebra.profiles import (
     BOOLEANS,
     DECIMALS,

@@ -6,15 +6,98 @@ no space, and the statistics of its row groups let a reader of one kind pass ove
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from corollary.diagnostics import Diagnostic, ProgramError, Span
 from corollary.diagnostics.catalogue import CATALOGUE
+from corollary.engines.embedded.relations.relation import Codes
+from corollary.engines.embedded.values.encoder import encode_table
+from corollary.engines.embedded.values.universe import Universe
+from corollary.engines.spark.terms.ids import CollisionTable
+from corollary.engines.spark.terms.task_universe import TaskUniverse
+from corollary.io.rejects import LISTED, Rejects
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# -- rejected ----------------------------------------------------------------------------------------------------------
+
+# Rows that a load left out: a table of file, line, reason and text; the first of them on the driver.
+
+SCHEMA = "file string, line long, reason string, text string"
+
+
+def collected(table: DataFrame, total: int, source: str) -> Rejects:
+    """The first rejected rows of each file by line, up to the limit of a report, and the counts of all.
+
+    `total` is their number with those that no task listed, which count for `source`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rejects = Rejects()
+    shown = table.orderBy("file", "line").limit(LISTED).collect()
+    for row in shown:
+        rejects.add(row["file"], row["line"], row["reason"], row["text"])
+    if total > len(shown):
+        counts = {row["file"]: row["rows"] for row in table.groupBy("file").agg(F.count("*").alias("rows")).collect()}
+        for file, count in counts.items():
+            rejects.count(file, count - rejects.by_file.get(file, 0))
+        if more := total - len(rejects):
+            rejects.count(source, more)
+    return rejects
+
+
+def table_of(spark: SparkSession, rejects: Rejects) -> DataFrame:
+    """Rejected rows that the driver has."""
+    rows = [(one.file, one.line, one.reason, one.text) for one in rejects]
+    return spark.createDataFrame(rows, SCHEMA)
+
+
+# -- encoding ----------------------------------------------------------------------------------------------------------
+
+# Rows of constants as rows of ids, inside a task or on the driver: a universe grows with what is read, up to a limit.
+
+LARGEST_UNIVERSE = 512 << 20
+"""Bytes after which the constants that were seen are written and forgotten."""
+
+
+class TaskEncoder:
+    """Makes facts of tables, and at the end rows of the universe of the constants in them, each of which is written once."""
+
+    def __init__(self, maker: RowMaker, collisions: CollisionTable) -> None:
+        self._maker = maker
+        self.collisions = collisions
+        self._universe = TaskUniverse(collisions)
+
+    def table(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        yield from self.codes(encode_table(self._universe.universe, table))
+
+    def use(self, maker: RowMaker) -> None:
+        """Make rows of another width from now on."""
+        self._maker = maker
+
+    @property
+    def universe(self) -> Universe:
+        return self._universe.universe
+
+    def codes(self, codes: Codes) -> Iterator[pa.RecordBatch]:
+        """Facts from codes of the universe that this one has now."""
+        yield self._maker.facts(self._universe.ids(codes))
+        if self._universe.universe.nbytes > LARGEST_UNIVERSE:
+            yield from self.finish()
+            self._universe = TaskUniverse(self.collisions)
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """The constants that are not written yet."""
+        yield from self._maker.terms(self._universe.new_terms())
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
 
 _NUMBERS, _TEXTS = 4, 3  # columns that rows of the other kinds need
 

@@ -18,12 +18,11 @@ from corollary.engines.spark.maintenance.explicit_changes import ExplicitFacts, 
 from corollary.engines.spark.maintenance.joined_rules import runs_in_driver
 from corollary.engines.spark.maintenance.lookup import IN_DRIVER
 from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
-from corollary.engines.spark.maintenance.pending_support import Visible
 from corollary.engines.spark.maintenance.recompute import RunJobs, recompute
 from corollary.engines.spark.maintenance.step_facts import SparkStepFacts
 from corollary.engines.spark.maintenance.steps import SparkStep, steps_of_node
 from corollary.engines.spark.maintenance.support_lookup import present_among
-from corollary.engines.spark.maintenance.transaction import SparkTransaction
+from corollary.engines.spark.maintenance.transaction import SparkTransaction, Visible
 from corollary.engines.spark.maintenance.versions import SparkVersions
 from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.planning import NormalRule

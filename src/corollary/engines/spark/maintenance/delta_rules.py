@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corollary.analysis import HyperNode
 from corollary.engines.base import Signed
-from corollary.engines.spark.algebra.node_evaluation import GuessedSizes, NodeEvaluation
+from corollary.engines.spark.algebra.frames_of_algebra import BagTranslator, GuessedSizes, NodeEvaluation
 from corollary.engines.spark.algebra.profiles import Profile
 from corollary.engines.spark.algebra.values import failures_explained
-from corollary.engines.spark.maintenance.bound_rules import BoundRule, asks_only
 from corollary.engines.spark.maintenance.change_rows import (
     TAG,
     ChangeRows,
+    Ids,
+    contained,
+    distinct_ids,
+    frame_of,
     hinted,
     settle,
     summed,
@@ -24,10 +28,7 @@ from corollary.engines.spark.maintenance.change_rows import (
     tagged,
     taken_apart,
 )
-from corollary.engines.spark.maintenance.delta_frames import DeltaTranslator, is_too_large
-from corollary.engines.spark.maintenance.distinct_rows import Ids
 from corollary.engines.spark.maintenance.joined_rules import JoinedRule, only_joins
-from corollary.engines.spark.maintenance.local_rules import heads_of, reads_one_relation
 from corollary.engines.spark.maintenance.lookup import Lookup
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.maintenance.transaction import SparkTransaction
@@ -37,12 +38,227 @@ from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.engines.spark.terms.ids import id_of
 from corollary.engines.spark.terms.universe import settled
 from corollary.planning import AggregateSource, NormalRule, Version
-from corollary.planning.algebra import Project, Scan, algebra_of
+from corollary.planning.algebra import Algebra, AntiJoin, Join, Project, Scan, Select, algebra_of, inputs_of, walk
 from corollary.planning.deltas import AFTER, BEFORE, DELETED, INSERTED, version_of, whole_rule
-from corollary.program import Atom, Constant
+from corollary.program import Atom, Constant, Variable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from corollary.engines.spark.context import Context
+
+# -- bound rules -------------------------------------------------------------------------------------------------------
+
+# Rules whose changed fact tells everything: their other atoms only ask whether one certain fact is there.
+#
+# The driver has the changed facts, so it asks for all of these facts at once, of all rules, and joins nothing.
+
+NumberOf = Callable[[Constant], int]
+
+
+def asks_only(rule: NormalRule) -> bool:
+    """Whether the first atom of a rule binds all of its variables, and nothing is negated, computed or compared."""
+    body = rule.body
+    if body.negated or body.computes or body.compares or len(body.sources) < 2:
+        return False
+    first, *others = body.sources
+    if not isinstance(first, Atom):
+        return False
+    known = {argument.name for argument in first.arguments if isinstance(argument, Variable)}
+    atoms = [rule.head, *others]
+    return all(isinstance(atom, Atom) and _is_bound(atom, known) for atom in atoms)
+
+
+def _is_bound(atom: Atom, known: set[str]) -> bool:
+    return all(
+        isinstance(argument, Constant) or (isinstance(argument, Variable) and argument.name in known)
+        for argument in atom.arguments
+    )
+
+
+@dataclass
+class _Question:
+    facts: Ids
+    place: int
+
+
+@dataclass
+class BoundRule:
+    """One such rule over changed facts; `ask` puts its questions, `heads` reads the answers."""
+
+    rule: NormalRule
+    changed: Ids
+    number_of: NumberOf
+    _questions: list[_Question] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        first = self.rule.body.sources[0]
+        assert isinstance(first, Atom)
+        self._values: dict[str, Ids] = {}
+        chosen = np.ones(len(self.changed), np.bool_)
+        for place, argument in enumerate(first.arguments):
+            column = self.changed[:, place]
+            if isinstance(argument, Constant):
+                chosen &= column == self.number_of(argument)
+            elif isinstance(argument, Variable):
+                chosen &= column == self._values.setdefault(argument.name, column)
+        self._values = {name: column[chosen] for name, column in self._values.items()}
+        self._count = int(chosen.sum())
+
+    def ask(self, lookup: Lookup, relation_of: Callable[[Atom], SignedRelation]) -> None:
+        for atom in self.rule.body.sources[1:]:
+            assert isinstance(atom, Atom)
+            facts = self._facts(atom)
+            keys = ChangeRows.of_ids(lookup.context, atom.arity, distinct_ids(facts, 1))
+            self._questions.append(_Question(facts, lookup.ask(relation_of(atom), keys)))
+
+    def heads(self, answers: Sequence[Ids]) -> Ids:
+        """The heads of the instances, with repetitions."""
+        holds = np.ones(self._count, np.bool_)
+        for question in self._questions:
+            there = summed_ids(answers[question.place])
+            holds &= contained(question.facts, there[there[:, -1] > 0][:, :-1])
+        return self._facts(self.rule.head)[holds]
+
+    def _facts(self, atom: Atom) -> Ids:
+        columns = [
+            np.full(self._count, self.number_of(argument), np.int64)
+            if isinstance(argument, Constant)
+            else self._values[argument.name]  # type: ignore[union-attr]
+            for argument in atom.arguments
+        ]
+        return np.column_stack(columns or [np.zeros(self._count, np.int64)])
+
+
+# -- local rules -------------------------------------------------------------------------------------------------------
+
+# Rules that choose rows and columns of a few changed facts, in the driver: no job of Spark is short enough for that.
+
+
+def reads_one_relation(node: Algebra) -> bool:
+    """Whether a rule only chooses rows and columns of one relation."""
+    if isinstance(node, (Project, Select)):
+        return not (isinstance(node, Project) and node.distinct) and reads_one_relation(node.input)
+    return isinstance(node, Scan)
+
+
+def heads_of(node: Project, facts: Ids, number_of: NumberOf) -> Ids:
+    """The heads of such a rule, with repetitions; the first columns of `facts` are those of the relation."""
+    columns, count = _rows(node, facts, number_of)
+    return np.column_stack([columns[name] for name in node.columns] or [np.zeros(count, np.int64)])
+
+
+def _rows(node: Algebra, facts: Ids, number_of: NumberOf) -> tuple[dict[str, Ids], int]:
+    match node:
+        case Scan():
+            return {name: facts[:, place] for place, name in enumerate(node.columns)}, len(facts)
+        case Select():
+            below, count = _rows(node.input, facts, number_of)
+            chosen = np.ones(count, np.bool_)
+            for name, other in node.equalities:
+                chosen &= below[name] == (number_of(other) if isinstance(other, Constant) else below[other])
+            return {name: column[chosen] for name, column in below.items()}, int(chosen.sum())
+        case Project():
+            below, count = _rows(node.input, facts, number_of)
+            columns = {
+                name: np.full(count, number_of(source)) if isinstance(source, Constant) else below[source]
+                for name, source in node.outputs
+            }
+            return columns, count
+        case _:
+            raise AssertionError("the rule reads more than one relation")
+
+
+# -- delta frames ------------------------------------------------------------------------------------------------------
+
+# Rule bodies that begin with a few changed facts, as data frames: what is small goes to what is large, never the other way.
+#
+# A join sends the rows so far to every task. Where they come out of a join themselves and may be many, they are put down
+# first, so that their number is known: too many of them meet the next relation by a shuffle, as in any other query. Whether a
+# row has a partner in a large relation is asked the other way round: which of the few keys does it have?
+
+_SENT_UNSEEN = 200_000
+"""Rows that go to every task without having been counted, if there are so many."""
+
+
+class DeltaTranslator(BagTranslator):
+    """`sizes` tells about how many rows a relation has; with `careful`, whatever comes out of a join is put down."""
+
+    _computes_texts = False
+
+    def __init__(
+        self, *args: Any, context: Context, sizes: Callable[[Scan], int], careful: bool, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        self._context = context
+        self._sizes = sizes
+        self._most = 0 if careful else _SENT_UNSEEN
+
+    def _join(self, node: Join) -> DataFrame:
+        if not node.on:
+            return super()._join(node)
+        if (guess := self._guess(node.left)) <= self._most:
+            left, rows = self.rows(node.left), guess
+        else:
+            left, rows = self._left(node.left)
+        # A semi-join asks for one fact, all of which is known: it has one partner at most.
+        return hinted(left, rows).join(self.rows(node.right), [self.column(name) for name in node.on])
+
+    def _anti_join(self, node: AntiJoin) -> DataFrame:
+        if not node.on:
+            return super()._anti_join(node)
+        left, rows = self._left(node.left)
+        right, on = self.rows(node.right), [self.column(name) for name in node.on]
+        return left.join(self._partners(left, rows, node.right, right, on), on, "left_anti")
+
+    def _partners(self, left: DataFrame, rows: int, node: Algebra, right: DataFrame, on: list[str]) -> DataFrame:
+        """The keys of the right side, as far as the left side has them where it is the smaller one."""
+        keys = right.select(*on)
+        if self._size(node) <= rows:
+            return hinted(keys, self._size(node))
+        return hinted(keys.join(hinted(left.select(*on).distinct(), rows), on, "left_semi").distinct(), rows)
+
+    def _ready_for_forms(self, df: DataFrame, node: Algebra) -> DataFrame:
+        return self._put_down(df, node)[0]
+
+    def _forms(self, df: DataFrame, column: str) -> DataFrame:
+        """Few rows need few forms, and the universe is large."""
+        rows = self._context.settings.change_rows
+        ids = hinted(df.selectExpr(f"{column} AS id").distinct(), rows)
+        return hinted(super()._forms(df, column).join(ids, "id", "left_semi"), rows)
+
+    def _left(self, node: Algebra) -> tuple[DataFrame, int]:
+        """The rows so far, and about how many they are."""
+        return self._put_down(self.rows(node), node)
+
+    def _put_down(self, df: DataFrame, node: Algebra) -> tuple[DataFrame, int]:
+        if not any(isinstance(one, (Join, AntiJoin)) for one in walk(node)):
+            return df, self._size(node)
+        ids, stored, rows = settle(self._context, df, "join")
+        if ids is not None:
+            return frame_of(self._context, df.columns, ids), rows
+        assert stored is not None
+        return stored, rows
+
+    def _guess(self, node: Algebra) -> int:
+        """How many rows may come out of a node, where values are as frequent as they mostly are."""
+        if isinstance(node, Join) and not node.semi:
+            return int(self._guess(node.left) * max(1.0, self._size(node.right) ** 0.25))
+        below = inputs_of(node)
+        return self._guess(below[0]) if below and not isinstance(node, Scan) else self._size(node)
+
+    def _size(self, node: Algebra) -> int:
+        scans = [one for one in walk(node) if isinstance(one, Scan)]
+        return max((self._sizes(scan) for scan in scans), default=1)
+
+
+def is_too_large(error: BaseException) -> bool:
+    """Whether Spark refused to send so many rows to every task."""
+    text = str(error)
+    return "maxResultSize" in text or "Cannot broadcast" in text or "_LEGACY_ERROR_TEMP_2249" in text
+
+
+# -- delta rules -------------------------------------------------------------------------------------------------------
 
 _AT_ONCE = 12  # rules in one job: larger plans take Spark longer to make than to run
 

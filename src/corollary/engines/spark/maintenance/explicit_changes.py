@@ -17,9 +17,9 @@ from corollary.engines.spark.maintenance.change_rows import (
     summed_ids,
     tagged,
     taken_apart,
+    without,
 )
 from corollary.engines.spark.maintenance.lookup import Lookup
-from corollary.engines.spark.maintenance.row_sets import without
 from corollary.engines.spark.maintenance.transaction import SparkTransaction
 from corollary.engines.spark.relations import COUNT, Frame, LocalFrame
 

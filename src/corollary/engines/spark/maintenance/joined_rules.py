@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.engines.spark.held_relations import HeldRelations
-from corollary.engines.spark.maintenance.change_rows import summed_ids
-from corollary.engines.spark.maintenance.distinct_rows import Ids, distinct_rows, row_numbers
-from corollary.engines.spark.maintenance.row_sets import contained
+from corollary.engines.spark.maintenance.change_rows import Ids, contained, distinct_rows, row_numbers, summed_ids
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.planning import NormalRule
 from corollary.program import Atom, Constant, Variable

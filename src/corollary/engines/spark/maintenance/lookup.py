@@ -17,9 +17,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pyarrow as pa
 
-from corollary.engines.spark.maintenance.change_rows import TAG, ChangeRows, frame_of, hinted, tagged
-from corollary.engines.spark.maintenance.distinct_rows import Ids, distinct_rows
-from corollary.engines.spark.maintenance.row_sets import contained
+from corollary.engines.spark.maintenance.change_rows import (
+    TAG,
+    ChangeRows,
+    Ids,
+    contained,
+    distinct_rows,
+    frame_of,
+    hinted,
+    tagged,
+)
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.relations import COUNT, Frame, column_names, id_schema
 

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corollary.engines.base import Mark, OverBudget, Signed
-from corollary.engines.spark.maintenance.change_rows import ChangeRows, summed
-from corollary.engines.spark.maintenance.distinct_rows import Ids
+from corollary.engines.spark.maintenance.change_rows import ChangeRows, Ids, either, summed, without
 from corollary.engines.spark.maintenance.recompute import RunJobs
-from corollary.engines.spark.maintenance.row_sets import either, without
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.maintenance.steps import SparkStep
 from corollary.engines.spark.maintenance.support_lookup import present_among, support_of, visible_among

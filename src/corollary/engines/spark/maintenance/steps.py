@@ -14,7 +14,7 @@ from hashlib import blake2s
 from itertools import count
 
 from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph, modules_of
-from corollary.analysis.decomposable import decomposition_of
+from corollary.analysis.modules import decomposition_of
 from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
 from corollary.planning.normal_form import alternates

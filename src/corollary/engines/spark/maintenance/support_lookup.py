@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary.engines.spark.maintenance.change_rows import ChangeRows, settle, summed_ids, tagged, taken_apart
-from corollary.engines.spark.maintenance.distinct_rows import Ids
+from corollary.engines.spark.maintenance.change_rows import (
+    ChangeRows,
+    Ids,
+    settle,
+    summed_ids,
+    tagged,
+    taken_apart,
+    without,
+)
 from corollary.engines.spark.maintenance.lookup import Lookup
-from corollary.engines.spark.maintenance.row_sets import without
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.maintenance.transaction import SparkTransaction
 from corollary.engines.spark.maintenance.versions import SparkVersions

@@ -6,26 +6,115 @@ Nothing of the store is touched before `commit`: giving a transaction up is to f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary.engines.spark.maintenance.change_rows import TAG, ChangeRows, hinted, no_rows, settle, summed, tagged
-from corollary.engines.spark.maintenance.counters import Counters
-from corollary.engines.spark.maintenance.distinct_rows import Ids
+from corollary.engines.spark.maintenance.change_rows import (
+    TAG,
+    ChangeRows,
+    Ids,
+    distinct_rows,
+    hinted,
+    no_rows,
+    settle,
+    summed,
+    tagged,
+)
 from corollary.engines.spark.maintenance.lookup import Lookup
-from corollary.engines.spark.maintenance.maintained_store import MaintainedStore, Supported
-from corollary.engines.spark.maintenance.pending_support import Pending, Visible
+from corollary.engines.spark.maintenance.maintained_store import Counters, MaintainedStore, Supported
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation, united
-from corollary.engines.spark.maintenance.support_sums import visible_changes
 from corollary.engines.spark.relations import COUNT, column_names
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from corollary.engines.spark.context import Context
+
+# -- support sums ------------------------------------------------------------------------------------------------------
+
+# Changes of visible facts that follow from changes of support, for facts that are in the driver.
+
+Numbered = Sequence[tuple[int, Ids]]  # the number of an owner, and rows `c0 …, n`
+
+
+def visible_changes(known: Numbered, changes: Numbered) -> tuple[Ids, Ids, Ids]:
+    """The facts that are not visible any more, those that are now, and those that some owner gave up; each with the number 1.
+
+    `known` is the support before, of the facts whose support changes at least; the rows of one owner may repeat and add up.
+    """
+    parts = [*((number, rows, 1) for number, rows in known), *((number, rows, 0) for number, rows in changes)]
+    rows = np.concatenate([rows[:, :-1] for _, rows, _ in parts])
+    counts = np.concatenate([rows[:, -1] for _, rows, _ in parts])
+    owners = np.concatenate([np.full(len(rows), number, np.int64) for number, rows, _ in parts])
+    is_known = np.concatenate([np.full(len(rows), known, np.int64) for _, rows, known in parts])
+    facts, fact_of = distinct_rows(rows)
+    width = int(owners.max(initial=0)) + 1
+    slot = fact_of * width + owners
+    before, after = (_sums(slot, numbers, len(facts), width) for numbers in (counts * is_known, counts))
+    assert (after >= 0).all(), "support below zero"
+    was, now = before.any(axis=1), after.any(axis=1)
+    lost = ((before > 0) & (after == 0)).any(axis=1)
+    numbered = np.column_stack((facts, np.ones(len(facts), np.int64)))
+    return numbered[was & ~now], numbered[now & ~was], numbered[lost]
+
+
+def _sums(slots: Ids, numbers: Ids, facts: int, owners: int) -> Ids:
+    total = np.zeros(facts * owners, np.int64)
+    np.add.at(total, slots, numbers)
+    return total.reshape(facts, owners)
+
+
+# -- pending support ---------------------------------------------------------------------------------------------------
+
+# The pending changes in the support of a predicate within a transaction, and how they change its visible facts.
+
+
+@dataclass(frozen=True)
+class Visible:
+    """How the visible facts of a predicate change: `deleted` and `inserted` ones, and those that some owner gave up (`lost`)."""
+
+    deleted: ChangeRows
+    inserted: ChangeRows
+    lost: ChangeRows
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self.deleted.rows or self.inserted.rows)
+
+    @cached_property
+    def flips(self) -> ChangeRows:
+        """Deleted and inserted ones as signed rows."""
+        return summed([self.inserted, self.deleted.times(-1)])
+
+
+@dataclass
+class Pending:
+    """The support that owners gained and lost, and all the support of removed owners, whose names may be used again."""
+
+    arity: int
+    support: dict[str, list[ChangeRows]] = field(default_factory=dict)
+    counted: dict[str, bool] = field(default_factory=dict)
+    gone: dict[str, ChangeRows] = field(default_factory=dict)
+
+    @property
+    def is_in_driver(self) -> bool:
+        changes = [*self.gone.values(), *(change for parts in self.support.values() for change in parts)]
+        return all(change.ids is not None for change in changes)
+
+    def changes(self, owners: Iterable[str]) -> list[tuple[int, ChangeRows]]:
+        """All changes with numbers of owners: those that are known come first, as they are given."""
+        numbers = {owner: number for number, owner in enumerate(owners)}
+        changes = [(numbers[owner], change) for owner, change in self.gone.items()]
+        for place, (owner, parts) in enumerate(self.support.items(), len(numbers)):
+            is_new = owner in self.gone or owner not in numbers
+            changes.append((place if is_new else numbers[owner], summed(parts)))
+        return changes
+
+
+# -- transaction -------------------------------------------------------------------------------------------------------
 
 _BEFORE, _AFTER, _OWNER = "was", "now", "owner"
 

@@ -7,32 +7,293 @@ stays a directory of parts. Either takes the place of the target in one step.
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.embedded.relations.relation import Codes
 from corollary.engines.embedded.values.universe import Universe
-from corollary.engines.spark.publish.decoded import Decoded
-from corollary.engines.spark.publish.direct import write_directly
-from corollary.engines.spark.publish.failures import publishing, telling
+from corollary.engines.spark.publish.chunks import DRIVER_ROWS, is_small, write_small
+from corollary.engines.spark.publish.decoded import Decoded, distinct_names
 from corollary.engines.spark.publish.forms import Batches, over_codes, with_forms
-from corollary.engines.spark.publish.parts import check_arrived, part_files, save_columns, write_parts
-from corollary.engines.spark.publish.remote_output import RemoteOutput
-from corollary.engines.spark.publish.small import DRIVER_ROWS, is_small, write_small
+from corollary.engines.spark.relations import Frame
+from corollary.engines.spark.terms.ids import Tag
 from corollary.engines.spark.watched import seen_by
-from corollary.io.atomic import replacing
+from corollary.engines.spark_session.failures import explained, is_of_spark
+from corollary.io.atomic import remove, replacing, unwritable
 from corollary.io.formats import PARQUET, Division, Format
 from corollary.io.lines import Lines, cannot_write
 from corollary.io.write import write_result
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from corollary.engines.spark.publish.decoded import Decoded
+
+# -- failures ----------------------------------------------------------------------------------------------------------
+
+# Errors while tasks write, as a diagnostic for people instead of the stack traces of two machines.
+#
+# A task that finds facts which a format cannot hold raises `ProgramError`, of which only a text comes back through Java. So
+# the task sends the diagnostic as JSON in that text.
+
+_MARK = "corollary-diagnostic:"
+
+
+class TaskFailure(Exception):
+    """Raised in a task; its text is what the driver looks for."""
+
+
+def telling(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
+    """Wrap a function so that a diagnostic that it raises reaches the driver."""
+
+    def tell(batches: Batches) -> Batches:
+        try:
+            yield from run(batches)
+        except ProgramError as error:
+            first = error.diagnostics[0]
+            parts = {"code": first.kind.code, "message": first.message, "hint": first.hint}
+            raise TaskFailure(f"{_MARK}{json.dumps(parts)}") from None
+
+    return tell
+
+
+@contextmanager
+def publishing(target: object) -> Iterator[None]:
+    """Errors of Spark in here are about writing `target`."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        raise _diagnosed(error, target) from error
+
+
+def _diagnosed(error: Exception, target: object) -> ProgramError:
+    text = str(error)
+    start = text.find(_MARK)
+    if start >= 0:
+        parts, _ = json.JSONDecoder().raw_decode(text[start + len(_MARK) :])
+        kind = catalogue.CATALOGUE[parts["code"]]
+        return ProgramError([Diagnostic(kind, parts["message"], None, parts["hint"])])
+    _, why = explained(error)
+    return ProgramError([Diagnostic(catalogue.UNWRITABLE_FILE, f"publish: cannot write {target}: {why}")])
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+# The parts of an output that tasks of Spark write. Any reader understands them, whatever the session is set to: times are in
+# microseconds, by today's calendar.
+
+_SETTINGS = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default is a form that most readers have given up
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
+
+
+def write_parts(rows: Decoded, folder: Path, form: str = PARQUET.name) -> dict[Path, int]:
+    """Write a relation into a folder; return its files and the number of rows in each."""
+    import pyarrow.dataset as dataset
+
+    save_columns(rows, folder.absolute().as_uri(), form)
+    found = {part: dataset.dataset(part, format=form).count_rows() for part in part_files(folder)}
+    check_arrived(folder, rows.summary.rows, sum(found.values()), "rows")
+    return found
+
+
+def save_columns(rows: Decoded, address: str, form: str = PARQUET.name) -> None:
+    with _settings(rows.context.spark, _SETTINGS):
+        rows.df.write.mode("append").option("maxRecordsPerFile", 0).format(form).save(address)
+
+
+def part_files(directory: Path) -> list[Path]:
+    """Return the files that Spark's tasks wrote, in the order of the tasks."""
+    return sorted(path for path in directory.iterdir() if path.name.startswith("part-"))
+
+
+def check_arrived(parts: Path, expected: int, written: int, what: str) -> None:
+    """Raise `ProgramError` unless everything is there: other machines may have written to disks that this one does not see."""
+    if expected != written:
+        hint = "choose a directory that the driver and all workers share"
+        message = f"cannot write {parts.parent}: {expected:,} {what} were written, and {written:,} arrived"
+        raise unwritable(f"publish: {message}", hint)
+
+
+@contextmanager
+def _settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    before = {key: spark.conf.get(key, None) for key in wanted}
+    try:
+        for key, value in wanted.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
+
+
+# -- remote output -----------------------------------------------------------------------------------------------------
+
+# Outputs in file systems that only Spark reaches: HDFS, object stores.
+#
+# There an output is always a directory of parts. It is written aside and renamed, by Hadoop's own client; on object stores,
+# where a rename is a copy, that takes its time and is not one step.
+
+
+class RemoteOutput:
+    """A directory that appears whole: write to `aside`, then `put`."""
+
+    def __init__(self, spark: SparkSession, address: str) -> None:
+        jvm: Any = getattr(spark, "_jvm", None)
+        if jvm is None:
+            raise unwritable(f"publish: cannot write {address}: this needs a session that is not of Spark Connect")
+        self._path = jvm.org.apache.hadoop.fs.Path
+        self._target = self._path(address)
+        configuration = spark._jsparkSession.sessionState().newHadoopConf()
+        self._system = self._target.getFileSystem(configuration)
+        self._aside = self._beside("part")
+        self._address = address
+
+    @property
+    def aside(self) -> str:
+        return str(self._aside.toString())
+
+    def _beside(self, ending: str) -> Any:
+        return self._path(self._target.getParent(), f".{self._target.getName()}.{uuid.uuid4().hex[:8]}.{ending}")
+
+    def sizes(self) -> dict[str, int]:
+        """The parts that were written, and their bytes."""
+        found = self._system.listStatus(self._aside)
+        return {one.getPath().getName(): one.getLen() for one in found if one.getPath().getName().startswith("part-")}
+
+    def check_replaceable(self) -> None:
+        if not self._system.exists(self._target) or not self._system.getFileStatus(self._target).isDirectory():
+            return
+        names = [one.getPath().getName() for one in self._system.listStatus(self._target)]
+        others = [name for name in names if not name.startswith(("part-", "_SUCCESS", "."))]
+        if others:
+            raise unwritable(f"cannot write {self._address}: it is a directory that holds other files: {others[0]}")
+
+    def put(self) -> None:
+        """The new output takes the place of the old one, which comes back where that fails."""
+        old = self._beside("old")
+        had = self._system.exists(self._target)
+        if had and not self._system.rename(self._target, old):
+            raise self._failed()
+        if not self._system.rename(self._aside, self._target):
+            if had:
+                self._system.rename(old, self._target)
+            raise self._failed()
+        if had:
+            self._system.delete(old, True)
+
+    def remove(self) -> None:
+        self._system.delete(self._aside, True)
+
+    def _failed(self) -> ProgramError:
+        return unwritable(f"publish: cannot write {self._address}: the new output could not be renamed")
+
+
+# -- direct ------------------------------------------------------------------------------------------------------------
+
+# Large relations of integers: tasks copy the files of the workspace, and no row goes through Java.
+#
+# Whether a relation holds integers only turns out on the way. Where it does not, what was written is removed, and Spark's own
+# writer does it.
+
+_TOLD = pa.schema([("file", pa.string()), ("rows", pa.int64())])
+_PIECE = 1 << 19
+
+
+def write_directly(rows: Decoded, folder: Path) -> bool:
+    """Write a relation into a folder if its rows are in files and all of them are integers; return False otherwise."""
+    import pyarrow.parquet as parquet
+
+    parts = rows.frame.parts or (rows.frame,)
+    files = [file for part in parts for file in part.files]
+    others = [part for part in parts if not part.files]
+    if not files or any(part.rows is None or part.rows > DRIVER_ROWS for part in others):
+        return False
+    folder.mkdir()
+    names = distinct_names(rows.names)
+    copied = _copied(rows, files, folder, names)
+    copied += [_write_part(folder, names, [_table_of(part)]) for part in others]
+    if any(file is None for file, _ in copied):
+        remove(folder)
+        return False
+    written = {file for file, _ in copied}
+    for part in part_files(folder):
+        if part.name not in written:
+            part.unlink()  # of a task that ran twice
+    arrived = sum(parquet.read_metadata(part).num_rows for part in part_files(folder))
+    check_arrived(folder, sum(count for _, count in copied), arrived, "rows")
+    return True
+
+
+def _copied(rows: Decoded, files: Sequence[str], folder: Path, names: Sequence[str]) -> list[tuple[str | None, int]]:
+    """A task for each file; returns what they report."""
+    numbers = rows.context.spark.range(0, len(files), 1, len(files))
+    reports = numbers.mapInArrow(_Copying(files, str(folder.absolute()), names), "file string, rows long").collect()
+    return [(row["file"], row["rows"]) for row in reports]
+
+
+@dataclass(frozen=True)
+class _Copying:
+    files: Sequence[str]
+    folder: str
+    names: Sequence[str]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                file, count = _write_part(Path(self.folder), self.names, _read(self.files[number]))
+                yield pa.RecordBatch.from_arrays([pa.array([file], pa.string()), pa.array([count])], schema=_TOLD)
+
+
+def _read(address: str) -> Iterator[pa.RecordBatch]:
+    import pyarrow.fs as fs
+    import pyarrow.parquet as parquet
+
+    system, path = fs.FileSystem.from_uri(address)
+    with system.open_input_file(path) as stream, parquet.ParquetFile(stream) as file:
+        yield from file.iter_batches(_PIECE)
+
+
+def _table_of(part: Frame) -> pa.Table:
+    return part.df.select(*part.columns).toArrow()
+
+
+def _write_part(
+    folder: Path, names: Sequence[str], pieces: Iterator[pa.RecordBatch] | Sequence[pa.Table]
+) -> tuple[str | None, int]:
+    """Write ids as integers; return the name of the file and its number of rows, without a name where some are none."""
+    import pyarrow.parquet as parquet
+
+    schema = pa.schema([(name, pa.int64()) for name in names])
+    path, count = folder / f"part-{uuid.uuid4().hex}.parquet", 0
+    with parquet.ParquetWriter(path, schema) as writer:
+        for piece in pieces:
+            columns: list[np.ndarray[Any, Any]] = [column.to_numpy() for column in piece.columns[: len(names)]]
+            if any(int(np.bitwise_or.reduce(column)) & 3 != Tag.INTEGER for column in columns if len(column)):
+                return None, 0
+            writer.write_batch(pa.RecordBatch.from_arrays([pa.array(column >> 2) for column in columns], schema=schema))
+            count += piece.num_rows
+    return path.name, count
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
 
 SINGLE_FILE_ROWS = 1_000_000
 """Outputs with no more rows than this become one plain file."""

@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.engines.spark.publish.decoded import Decoded, argument_names
-from corollary.engines.spark.publish.failures import publishing
-from corollary.engines.spark.publish.files import SINGLE_FILE_ROWS, FileOutput, write_files, write_remotely
-from corollary.engines.spark.publish.parts import write_parts
+from corollary.engines.spark.publish.files import (
+    SINGLE_FILE_ROWS,
+    FileOutput,
+    publishing,
+    write_files,
+    write_parts,
+    write_remotely,
+)
 from corollary.engines.spark.relations import Frame
 from corollary.engines.spark_session.arrow_frames import frame_of_table
 from corollary.io.atomic import unwritable

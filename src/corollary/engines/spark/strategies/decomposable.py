@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from corollary.engines.spark.relations import FrameStore
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
 from corollary.engines.spark.strategies.single_task import task_job
+from corollary.engines.spark.tasks.task_files import outcomes_of, run_tasks
 from corollary.engines.spark.tasks.task_inputs import Distribution, rows_of, task_input
-from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks
 
 if TYPE_CHECKING:
     from corollary.engines.spark.context import Context

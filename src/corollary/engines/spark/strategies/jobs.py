@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from corollary.analysis import HyperNode, Module, RuleGraph, modules_of
-from corollary.analysis.decomposable import Decomposition, decomposition_of
+from corollary.analysis.modules import Decomposition, decomposition_of
 from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
 from corollary.planning.normal_form import alternates
 from corollary.program import Atom

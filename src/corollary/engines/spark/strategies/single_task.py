@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from corollary.engines.spark.relations import FrameStore
 from corollary.engines.spark.strategies.jobs import NodeJob, NodeOutcome
+from corollary.engines.spark.tasks.task_files import outcomes_of, run_tasks, task_directory
 from corollary.engines.spark.tasks.task_inputs import relations_of, task_input
 from corollary.engines.spark.tasks.task_job import Caps, TaskJob, TaskLimits, TaskNode, without_spans
-from corollary.engines.spark.tasks.task_outputs import outcomes_of, run_tasks, task_directory
 from corollary.planning.steps import is_auxiliary
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from corollary.engines.spark.terms.forms import TERM, codes_of_forms
 from corollary.engines.spark.terms.ids import HASH_BITS, CollisionTable, salted_id
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS, TERM_SCHEMA
 from corollary.engines.spark_session.arrow_frames import rows_of_table
-from corollary.program.forms import LIST, Form
+from corollary.program.patterns import LIST, Form
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -1,9 +1,4 @@
-"""The task that reads text: pieces of csv, tsv, JSON lines, N-Triples, N-Quads or Turtle as rows of ids.
-
-Lines arrive as Arrow batches, and become pieces of plain text, for readers take a lot of text at once. The readers are those of
-`io`. What they say about a piece (which line was rejected, and why) is reported with the file and the block of the piece; the
-driver knows what a file is called, and on which line of it a block starts.
-"""
+"""The task that reads columns: batches of a data frame as rows of ids."""
 
 from __future__ import annotations
 
@@ -14,15 +9,24 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
-from corollary.engines.spark.ingest.encoding import TaskEncoder
-from corollary.engines.spark.ingest.rows import RowMaker
+from corollary.engines.spark.ingest.rows import RowMaker, TaskEncoder
 from corollary.engines.spark.terms.ids import NO_COLLISIONS, CollisionTable
 from corollary.io.formats import Format
 from corollary.io.options import ReadOptions
 from corollary.io.read import DataFile, without_byte_order_mark
-from corollary.io.rejects import Rejects
+from corollary.io.rejects import LISTED, Rejects
+from corollary.language.cells import MEANING
+
+# -- text task ---------------------------------------------------------------------------------------------------------
+
+# The task that reads text: pieces of csv, tsv, JSON lines, N-Triples, N-Quads or Turtle as rows of ids.
+#
+# Lines arrive as Arrow batches, and become pieces of plain text, for readers take a lot of text at once. The readers are
+# those of `io`. What they say about a piece (which line was rejected, and why) is reported with the file and the block of the
+# piece; the driver knows what a file is called, and on which line of it a block starts.
 
 THIS_FILE = "\x00"
 """Stands for the name of a file in messages of tasks."""
@@ -108,7 +112,7 @@ class _Block:
         if not self._how.form.has_quotes or not _has(data, b'"'):
             return data, False
         from corollary.io.delimited import delimiter_of
-        from corollary.io.records import record_lines
+        from corollary.io.lines import record_lines
 
         view = np.frombuffer(data, np.uint8)
         _, starts, unfinished = record_lines(view, ord(delimiter_of(self._how.options, self._how.form)), ord('"'))
@@ -138,7 +142,7 @@ class _Block:
         view = np.frombuffer(data, np.uint8)
         if not self._how.form.is_delimited:
             return int(np.count_nonzero(view == ord("\n")))
-        from corollary.io.records import line_count
+        from corollary.io.lines import line_count
 
         return int(line_count(view))
 
@@ -226,3 +230,91 @@ def _bytes(texts: pa.Array, start: int, stop: int) -> pa.Buffer:
     bounds: Any = np.frombuffer(offsets, np.int64 if is_large else np.int32)
     first, last = int(bounds[texts.offset + start]), int(bounds[texts.offset + stop])
     return data.slice(first, last - first) if data is not None else pa.py_buffer(b"")
+
+
+# -- columns task ------------------------------------------------------------------------------------------------------
+
+_ROWS = 1 << 17  # that are encoded together
+
+
+@dataclass(frozen=True)
+class ReadColumns:
+    """How to read columns. `meanings` are those of texts; `lists_nulls` says that rows with a null are listed, not only counted.
+
+    `is_unit`: the one column says that a predicate without arguments holds.
+    """
+
+    names: tuple[str, ...]
+    meanings: tuple[bytes | None, ...]
+    lists_nulls: bool
+    is_unit: bool = False
+    collisions: CollisionTable = NO_COLLISIONS
+
+    @property
+    def width(self) -> int:
+        return 0 if self.is_unit else len(self.names)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        maker = RowMaker(self.width)
+        encoder = TaskEncoder(maker, self.collisions)
+        listed = 0
+        for table in _tables(batches):
+            try:
+                wrong, reasons = _nulls(table, self.names)
+                if len(wrong):
+                    here = reasons[: max(0, LISTED - listed)] if self.lists_nulls else []
+                    listed += len(here)
+                    yield maker.rejects(0, 0, [0] * len(here), here, [""] * len(here))
+                    if len(wrong) > len(here):
+                        yield maker.unlisted(0, 0, len(wrong) - len(here))
+                    kept = np.ones(table.num_rows, np.bool_)
+                    kept[wrong] = False
+                    table = table.filter(pa.array(kept))
+                if table.num_rows:
+                    yield from encoder.table(self._described(table))
+            except ValueError as error:
+                yield maker.errors(0, ProgramError([Diagnostic(catalogue.BAD_ROW, f"{THIS_FILE}: {error}")]))
+                return
+        yield from encoder.finish()
+
+    def _described(self, table: pa.Table) -> pa.Table:
+        if self.is_unit:
+            return table.select([])
+        fields, columns = [], []
+        for place, (name, meaning) in enumerate(zip(self.names, self.meanings, strict=True)):
+            column = in_utc(table.column(place))
+            fields.append(pa.field(name, column.type, metadata={MEANING: meaning} if meaning else None))
+            columns.append(column)
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        held.append(batch)
+        count += batch.num_rows
+        if count >= _ROWS:
+            yield pa.Table.from_batches(held).combine_chunks()
+            held, count = [], 0
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
+def _nulls(table: pa.Table, names: tuple[str, ...]) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], list[str]]:
+    """The rows with a null, and for each of them why it is rejected."""
+    first = np.full(table.num_rows, len(names))
+    for place in reversed(range(len(names))):
+        column = table.column(place)
+        if column.null_count:
+            first[pc.is_null(column).to_numpy().astype(np.bool_)] = place
+    wrong = np.flatnonzero(first < len(names))
+    return wrong, [f"column '{names[place]}' is null" for place in first[wrong].tolist()]
+
+
+def in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A point in time has the time zone of the session, which is none of its own."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
+        return column.cast(pa.timestamp(kind.unit, "UTC"))
+    return column
