@@ -1,12 +1,14 @@
 """The shape of the source: imports point downward, only the command line prints."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 from docs.source_imports import SOURCE, existing_packages, files, imports, layers, module_of, package_of
 
+ROOT = SOURCE.parents[1]
 FILES = files()
 
 
@@ -23,6 +25,25 @@ def test_a_package_imports_only_packages_below_it(package: str) -> None:
     """In the order of the page: so there is no cycle among packages, wherever in a file an import stands."""
     below = layers()[layers().index(package) + 1 :]
     assert [place for name, places in imports()[package].items() if name not in below for place in places] == []
+
+
+def test_the_pages_name_files_that_exist() -> None:
+    """A name with a slash is a path from the root, the package or one of its engines; a name alone in the first cell of a row that
+    began with such a path is in the same folder."""
+    missing = []
+    for page in (*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "dev").glob("*.md"), ROOT / "CONTRIBUTING.md"):
+        for line in page.read_text(encoding="utf-8").splitlines():
+            named = re.findall(r"`([a-z_]+(?:/[a-z_]+)+(?:\.py)?)`", line)
+            row = re.match(r"\| `([a-z_/]+)/[a-z_]+`(?:, `[a-z_]+`)+ \|", line)
+            if row is not None:
+                named += [f"{row[1]}/{name}" for name in re.findall(r"(?<=, )`([a-z_]+)`", row[0])]
+            missing += [f"{page.name}: {name}" for name in named if not _exists(name)]
+    assert missing == []
+
+
+def _exists(name: str) -> bool:
+    places = (ROOT, SOURCE, *(SOURCE / "engines").iterdir())
+    return any((place / name).exists() or (place / f"{name}.py").exists() for place in places)
 
 
 def test_only_the_command_line_prints() -> None:
