@@ -26,7 +26,7 @@ def test_a_knowledge_base_is_made_changed_and_asked(place: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "+ back(4, 2)\n" in run.stdout
     assert "- edge(1, 2)\n" in run.stdout
-    assert run.stderr == "version 2: 13 facts came and 3 went (2 stated, 1 taken back)\n"
+    assert run.stderr == "version 2: 13 facts inserted and 3 deleted (explicit: 2 and 1)\n"
     asked = corollary("query", "kb", "path(2, X)", cwd=place)
     assert asked.stdout == "X\n━\n3\n4\n5\n3 answers\n"
     before = corollary("query", "kb", "path(1, X)", "--version", "1", cwd=place)
@@ -71,7 +71,7 @@ def test_changes_travel_in_a_file(place: Path) -> None:
     run = corollary("export", "kb", "news.changes", "--since", "1", cwd=place)
     assert run.stderr == "wrote news.changes: versions 1 to 2\n"
     applied = corollary("apply", "other", "news.changes", cwd=place)
-    assert applied.stderr == "version 2: 13 facts came and 3 went (2 stated, 1 taken back)\n", applied.stderr
+    assert applied.stderr == "version 2: 13 facts inserted and 3 deleted (explicit: 2 and 1)\n", applied.stderr
     again = corollary("apply", "other", "news.changes", cwd=place)
     assert again.stdout == "nothing visible changes\n"
     assert "applied news.changes" in corollary("log", "other", cwd=place).stdout

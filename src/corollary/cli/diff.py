@@ -20,7 +20,7 @@ def diff(
         int, typer.Option("--limit", metavar="N", help="Facts that are shown of each predicate; 0 shows all.")
     ] = 20,
 ) -> None:
-    """Show the facts and rules that came (+) and went (-) from one version to another."""
+    """Show the facts and rules that were inserted (+) and deleted (-) between two versions."""
     from corollary.store.history import difference
     from corollary.store.manifest import prefixes_of
     from corollary.store.store import Store

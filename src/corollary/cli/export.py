@@ -19,7 +19,7 @@ def export(
     file: ChangeFile,
     since: Annotated[int, typer.Option("--since", metavar="N", help="The version that the receiver has.")],
 ) -> None:
-    """Write the explicit facts and the rules that came and went since a version to a file.
+    """Write the explicit facts and the rules that were inserted and deleted since a version to a file.
 
     `corollary apply` brings them to another knowledge base, which derives what follows by itself: rules and facts get to a
     device in this way, and its readings come back.

@@ -12,7 +12,7 @@ import typer
 from corollary.cli.output import table_lines
 from corollary.cli.stores import StorePath
 
-_COLUMNS = ("version", "time", "cause", "stated", "taken back", "came", "went", "rules")
+_COLUMNS = ("version", "time", "cause", "explicit +", "explicit -", "facts +", "facts -", "rules")
 
 
 def log(
@@ -21,7 +21,7 @@ def log(
 ) -> None:
     """Show the versions of a knowledge base, the newest last: when and why they came, and what they changed.
 
-    *stated* and *taken back* are explicit facts; *came* and *went* are the facts that one could see, derived ones too.
+    *explicit* are the facts that were inserted and deleted, *facts* all that became visible or no longer are, derived ones included.
     """
     from corollary.store.history import history
     from corollary.store.store import Store

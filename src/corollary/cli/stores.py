@@ -79,10 +79,10 @@ def _no_facts(program: Program) -> Iterator[Diagnostic]:
 
 def print_result(kb: KnowledgeBase, result: TransactionResult) -> None:
     """One line to the standard error: the version, and what changed."""
-    came = sum(len(result.inserted[name]) for name in result.inserted)
-    went = sum(len(result.deleted[name]) for name in result.deleted)
+    inserted = sum(len(result.inserted[name]) for name in result.inserted)
+    deleted = sum(len(result.deleted[name]) for name in result.deleted)
     report = result.report
-    stated = f"{report.explicit_inserted:,} stated, {report.explicit_deleted:,} taken back"
+    explicit = f"explicit: {report.explicit_inserted:,} and {report.explicit_deleted:,}"
     terminal_for_errors().print(
-        f"version {kb.version}: {plural(came, 'fact')} came and {went:,} went ({stated})", markup=False
+        f"version {kb.version}: {plural(inserted, 'fact')} inserted and {deleted:,} deleted ({explicit})", markup=False
     )
