@@ -28,8 +28,8 @@ def test_a_package_imports_only_packages_below_it(package: str) -> None:
 
 
 def test_the_pages_name_files_that_exist() -> None:
-    """A name with a slash is a path from the root, the package or one of its engines; a name alone in the first cell of a row that
-    began with such a path is in the same folder."""
+    """A name with a slash is a path from the root, the package or one of its engines; a name alone in the first cell of a row
+    that began with such a path is in the same folder."""
     missing = []
     for page in (*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "dev").glob("*.md"), ROOT / "CONTRIBUTING.md"):
         for line in page.read_text(encoding="utf-8").splitlines():

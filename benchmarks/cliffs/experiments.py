@@ -57,7 +57,8 @@ SIZES = {
 
 
 def run_experiment(name: str, sizes: str) -> Outcome:
-    EXPERIMENTS[name](Outcome(name, "quick"), SIZES["quick"])  # kernels are compiled or loaded before anything is measured
+    # Kernels are compiled or loaded before anything is measured.
+    EXPERIMENTS[name](Outcome(name, "quick"), SIZES["quick"])
     outcome = Outcome(name, sizes)
     EXPERIMENTS[name](outcome, SIZES[sizes])
     return outcome

@@ -21,7 +21,8 @@ def log(
 ) -> None:
     """Show the versions of a knowledge base, the newest last: when and why they came, and what they changed.
 
-    *explicit* are the facts that were inserted and deleted, *facts* all that became visible or no longer are, derived ones included.
+    *explicit* are the facts that were inserted and deleted, *facts* all that became visible or no longer are, derived ones
+    included.
     """
     from corollary.store.history import history
     from corollary.store.store import Store
