@@ -1,4 +1,5 @@
-"""Programs of many rules: reading, analysing, deriving and changing them takes twice as much for twice as many, and no more.
+"""Programs of many rules, and long rules: reading, analysing, deriving and changing them takes twice as much for twice as
+many rules or atoms, and no more.
 
 Calls of functions are counted, not seconds: the count is the same on a busy machine.
 """
@@ -85,4 +86,27 @@ def test_a_round_of_a_large_hyper_node_costs_what_changes_in_it(cycle: str, stra
 
     changes(10)
     few, many = changes(FEW), changes(MANY)
+    assert {name: many[name] / few[name] for name in few if many[name] > MOST * few[name]} == {}
+
+
+BODIES: dict[str, Callable[[int], str]] = {
+    "atoms": lambda n: f"e(X{n}, X{n + 1})",
+    "atoms and comparisons": lambda n: f"e(X{n}, X{n + 1}), X{n} != {n + 10}",
+    "atoms and negations": lambda n: f"e(X{n}, X{n + 1}), not f(X{n}, X{n + 1})",
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_body_of_twice_as_many_atoms_takes_twice_as_much(body: str) -> None:
+    def steps(size: int) -> dict[str, int]:
+        rule = f"p(X0, X{size}) :- {', '.join(map(BODIES[body], range(size)))}."
+        text = f"{rule} f(0, 0). e(1, 2). e(2, 1)."
+        found = {"read": calls(lambda: KnowledgeBase(text))}
+        kb = KnowledgeBase(text, updates=False)
+        found["derive"] = calls(kb.materialise)
+        assert kb.count("p") == 2
+        return found
+
+    steps(10)
+    few, many = steps(FEW), steps(MANY)
     assert {name: many[name] / few[name] for name in few if many[name] > MOST * few[name]} == {}

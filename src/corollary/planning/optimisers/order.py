@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 
 from corollary.analysis import limited_variables
 from corollary.analysis.unification import may_unify
@@ -17,20 +19,86 @@ def most_restrictive_first(rule: Rule, *, exact: bool = False) -> Rule:
     Ground atoms and tests come first, then atoms, and tests and negations as soon as they have their values. Elements that may
     give a variable its value keep their order, for the first of them does.
     """
-    by_facts = bound_by_facts(rule.body)
-    ordered: list[BodyElement] = []
-    waiting = list(rule.body)
-    while waiting:
-        bound = limited_variables(ordered)
-        ready = [element for element in waiting if _is_ready(element, bound, by_facts, waiting)]
-        chosen = min(ready or waiting, key=lambda element: (_rank(element, by_facts), _place(waiting, element)))
-        waiting.pop(_place(waiting, chosen))
-        ordered.append(chosen)
-    return rule if ordered == list(rule.body) else replace(rule, body=tuple(ordered))
+    order = _Ordering(rule.body).order()
+    return rule if order == sorted(order) else replace(rule, body=tuple(rule.body[place] for place in order))
 
 
-def _place(elements: list[BodyElement], element: BodyElement) -> int:
-    return next(place for place, one in enumerate(elements) if one is element)
+class _Ordering:
+    """Elements wait for variables, and each is looked at again only when one of its variables is no longer waited for."""
+
+    def __init__(self, body: Sequence[BodyElement]) -> None:
+        self._body = body
+        by_facts = bound_by_facts(body)
+        self._ranks = [_rank(element, by_facts) for element in body]
+        self._variables = [{variable.name for variable in element_variables(element)} for element in body]
+        self._waiting = dict.fromkeys(range(len(body)))
+        self._atoms = sum(isinstance(element, Atom) for element in body)
+        self._givers = deque(
+            place
+            for place, element in enumerate(body)
+            if isinstance(element, (Comparison, Assignment)) and not _tests(element, by_facts)
+        )
+        """Comparisons and assignments that may give a variable its value: in their order, after all atoms."""
+        self._bound: set[str] = set()
+        self._has_given = False
+        self._mentioning: dict[str, set[int]] = {}  # waiting elements by variable
+        for place, names in enumerate(self._variables):
+            for name in names:
+                self._mentioning.setdefault(name, set()).add(place)
+        givers = set(self._givers)
+        self._blocked = {
+            place: {name for name in self._variables[place] if self._blocks(name, place)}
+            for place, element in enumerate(body)
+            if isinstance(element, (Negation, Comparison, Assignment)) and place not in givers
+        }
+        self._ready = [
+            (self._ranks[place], place)
+            for place in range(len(body))
+            if place not in givers and not self._blocked.get(place)
+        ]
+        heapify(self._ready)
+
+    def order(self) -> list[int]:
+        order: list[int] = []
+        while self._waiting:
+            if self._givers and not self._atoms:
+                heappush(self._ready, (self._ranks[self._givers[0]], self._givers.popleft()))
+            _, chosen = heappop(self._ready) if self._ready else min((self._ranks[one], one) for one in self._waiting)
+            if chosen in self._waiting:
+                order.append(chosen)
+                self._take(chosen, order)
+        return order
+
+    def _take(self, chosen: int, order: Sequence[int]) -> None:
+        del self._waiting[chosen]
+        element = self._body[chosen]
+        self._atoms -= isinstance(element, Atom)
+        for name in self._variables[chosen]:
+            self._mentioning[name].discard(chosen)
+        self._has_given = self._has_given or (
+            chosen not in self._blocked and isinstance(element, (Comparison, Assignment))
+        )
+        if chosen in self._blocked:
+            gained: set[str] = set()
+        elif self._has_given:  # an equality gives its value as soon as others have theirs
+            gained = limited_variables([self._body[place] for place in order])
+        else:
+            gained = limited_variables([element])
+        changed = (gained - self._bound) | self._variables[chosen]
+        self._bound |= gained
+        for name in changed:
+            for place in self._mentioning.get(name, ()):
+                blocked = self._blocked.get(place)
+                if blocked and name in blocked and not self._blocks(name, place):
+                    blocked.discard(name)
+                    if not blocked:
+                        heappush(self._ready, (self._ranks[place], place))
+
+    def _blocks(self, name: str, place: int) -> bool:
+        """Whether an element waits for a variable. One that occurs in a negation and nowhere else means "there is none"."""
+        if name in self._bound:
+            return False
+        return not isinstance(self._body[place], Negation) or self._mentioning[name] != {place}
 
 
 def _rank(element: BodyElement, by_facts: set[str]) -> int:
@@ -46,19 +114,6 @@ def _tests(element: BodyElement, by_facts: set[str]) -> bool:
     """Whether an element gives no value to a variable: it may stand anywhere after those that do."""
     is_test = isinstance(element, (Comparison, Assignment))
     return is_test and all(variable.name in by_facts for variable in element_variables(element))
-
-
-def _is_ready(element: BodyElement, bound: set[str], by_facts: set[str], waiting: list[BodyElement]) -> bool:
-    if isinstance(element, Negation):
-        # Variables that occur nowhere else mean "there is none"; all others have their values by then.
-        elsewhere = {one.name for other in waiting if other is not element for one in element_variables(other)}
-        return not ({one.name for one in element_variables(element)} - bound) & elsewhere
-    if _tests(element, by_facts):
-        return all(variable.name in bound for variable in element_variables(element))
-    if isinstance(element, (Comparison, Assignment)):
-        others = [one for one in waiting if isinstance(one, (Comparison, Assignment)) and not _tests(one, by_facts)]
-        return others[0] is element and not any(isinstance(one, Atom) for one in waiting)
-    return True
 
 
 def producers_first(rules: Sequence[Rule]) -> list[Rule]:
