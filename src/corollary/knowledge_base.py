@@ -19,7 +19,7 @@ from corollary.analysis.value_kinds import NO_OTHER_FACTS, OtherFacts, ValueKind
 from corollary.backends import Backend
 from corollary.backends.asking import Asking
 from corollary.backends.embedded import EmbeddedBackend
-from corollary.backends.rule_info import RuleInfo, rule_infos
+from corollary.backends.rule_info import RuleInfo, owners_by_name, rule_infos
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean, warn
 from corollary.io.options import ReadOptions
 from corollary.io.rejects import Rejects
@@ -458,8 +458,7 @@ class KnowledgeBase(Stored, Streaming):
         """
         with self._operation() as run:
             self._materialise(run)
-            name = self.full_name(predicate)
-            return self._backend.owners([name], run)[name]
+            return owners_by_name(self.full_name(predicate), self.analysis, self._backend, run)
 
     def rules(self) -> list[RuleInfo]:
         """The rules with their hyper-nodes, how those follow changes, and how many facts they derive.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corollary.analysis import Analysis, HyperNode, RuleGraph, module_name
 from corollary.analysis.lowering import is_case_of
@@ -28,6 +28,19 @@ def rule_infos(analysis: Analysis, backend: Backend, run: Run) -> list[RuleInfo]
     """The rules of the program, in order."""
     owners = backend.owners({rule.head.predicate for rule in analysis.lowered.rules.values()}, run)
     return [_info(rule, analysis, backend, owners) for rule in analysis.graph.rules.values()]
+
+
+def owners_by_name(predicate: str, analysis: Analysis, backend: Backend, run: Run) -> dict[str, int]:
+    """Return how many facts of a predicate each owner supports; a hyper-node has the names of its rules that `rules` shows."""
+    shown = {
+        str(node): str(replace(node, rules=tuple(name for name in node.rules if name in analysis.lowered.rules)))
+        for node in analysis.evaluated.hyper_nodes
+    }
+    found: dict[str, int] = {}
+    for owner, count in backend.owners([predicate], run)[predicate].items():
+        name = shown.get(owner, owner)
+        found[name] = found.get(name, 0) + count
+    return found
 
 
 def _info(rule: Rule, analysis: Analysis, backend: Backend, owners: dict[str, dict[str, int]]) -> RuleInfo:

@@ -130,3 +130,13 @@ def test_a_dense_join_counts_as_the_kernel_does() -> None:
         counts.append({tuple(row): count for row, count in zip(relation.facts.tolist(), support, strict=False)})
     assert counts[0] == counts[1]
     assert max(counts[0].values()) > 1
+
+
+def test_owners_are_named_after_the_rules_of_the_program() -> None:
+    """A closure among other rules is evaluated by rules over external facts, which nobody has written."""
+    kb = KnowledgeBase(
+        "r(X, Y) :- e(X, Y). r(X, Z) :- r(X, Y), r(Y, Z). e(Y, X) :- r(X, Y), flip(X). e(1, 2). flip(1)."
+    )
+    assert list(kb.owners("e")) == ["explicit", "{r1, r2, r3}"]
+    assert list(kb.owners("r")) == ["{r1, r2, r3}"]
+    assert {rule.hyper_node for rule in kb.rules()} == {"{r1, r2, r3}"}
