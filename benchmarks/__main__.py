@@ -1,5 +1,6 @@
 """`python -m benchmarks` runs the benchmarks, `python -m benchmarks 'tc-*' join2` some of them.
 
+`python -m benchmarks compare OTHER` measures another checkout and this one in turn (see `benchmarks.compare`).
 `python -m benchmarks cliffs` looks for costs that jump where they should grow slowly (see `benchmarks.cliffs.command`).
 `python -m benchmarks maintenance` measures what changes of facts and rules cost (see `benchmarks.maintenance.command`).
 `python -m benchmarks spark` measures the Spark engine (see `benchmarks.spark.command`).
@@ -35,6 +36,10 @@ _LEAST_WIDTH = 200  # of the tables; a narrower terminal breaks their lines
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] == "compare":
+        from benchmarks import compare  # which measures by calling this command
+
+        return compare.main(arguments[1:])
     if arguments and arguments[0] in KINDS:
         code: int = import_module(f"benchmarks.{_FOLDERS.get(arguments[0], arguments[0])}.command").main(arguments[1:])
         return code
