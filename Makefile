@@ -7,6 +7,9 @@ JOBS ?= 2
 MINUTES ?= 5
 SEED ?=
 ENGINE ?= embedded
+# What `make mutants` breaks, and how often: FILES='planning/*.py' SEED=2 COUNT=50 make mutants
+FILES ?= reasoning/**/*.py
+COUNT ?= 100
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +18,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-plain-spark fuzz test-cluster bench check clean clean-all
+.PHONY: help install run test test-all test-plain-spark fuzz mutants test-cluster bench check clean clean-all
 
 help: ## list the targets
 	@echo "Corollary: a Datalog reasoner. Targets:"
@@ -38,6 +41,9 @@ test-all: check ## check, then run all the tests with all their generated exampl
 # Not by pytest: one process that runs for as long as it is told to, and stops at the first difference.
 fuzz: $(STAMP) ## run generated scripts that mix all settings, for MINUTES=5 from SEED on
 	$(BIN)/python -m tests.fuzz --engine $(ENGINE) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+mutants: $(STAMP) ## break COUNT=100 places of FILES='reasoning/**/*.py', and show which of them no test notices
+	$(BIN)/python -m tests.mutants --files '$(FILES)' --count $(COUNT) $(if $(SEED),--seed $(SEED))
 
 # A process has one Spark, so a session with other settings from the start needs another process.
 test-plain-spark: $(STAMP) ## run the tests of Spark in a session as Spark starts it

@@ -7,13 +7,21 @@ every run.
 import os
 import signal
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from tests.budgets import examples
 
 is_ci = os.environ.get("CI", "").lower() in ("1", "true")
 settings.register_profile(
     "corollary", max_examples=examples(100), deadline=None, derandomize=is_ci, print_blob=not is_ci
+)
+# A test that fails is all that `tests.mutants` wants to know.
+settings.register_profile(
+    "mutants",
+    settings.get_profile("corollary"),
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    database=None,
 )
 settings.load_profile("corollary")
 
