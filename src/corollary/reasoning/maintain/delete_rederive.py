@@ -55,8 +55,9 @@ class _DeleteAndRederive(RecursiveStep[Rows, Heads]):
             facts.ask_about(hidden)
             derived = facts.derive(self.triggered(self.rules.checking, hidden))
             following = [module.functions.rederive(facts, hidden) for module in self.modules]
-            for heads in (derived, *following):
-                found = facts.disjoint_union([found, facts.restore(heads)])
+            found = facts.disjoint_union([found, facts.restore(derived)])
+            for heads in following:  # rules may have found some of these, too
+                found = facts.union(found, facts.restore(heads))
         self.report.rederived += facts.size(found)
         return found
 
