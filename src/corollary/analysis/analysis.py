@@ -10,12 +10,12 @@ from corollary.analysis.lowering import body_with_universe, lower, with_external
 from corollary.analysis.meaning import Meaning
 from corollary.analysis.modules import module_name
 from corollary.analysis.predicates import PredicateInfo, check_arities, check_definitions, check_names, predicates_of
-from corollary.analysis.rule_graph import RuleGraph, goes_on
+from corollary.analysis.rule_graph import RuleGraph
 from corollary.analysis.safety import check_query_safety, check_rule_safety
 from corollary.analysis.stratification import check_stratification
 from corollary.analysis.suspicions import ShapedRules, check_suspicions, check_traps
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
-from corollary.language import Parsed, parse, print_rule, without_garbage_collection
+from corollary.language import Parsed, goes_on, parse, print_rule, without_garbage_collection
 from corollary.program import EQUALITY, Atom, Program, Rule, atoms_of
 from corollary.program.arities import SizedName, with_arities
 from corollary.program.patterns import Form, forms_of_rows, forms_of_rules
@@ -244,8 +244,7 @@ def analyse_texts(*sources: Source, tick: Callable[[], None] = goes_on) -> Analy
 
     `tick` is called now and then, and may stop it by raising.
     """
-    parsed = [parse(source) for source in sources]
-    tick()
+    parsed = [parse(source, tick=tick) for source in sources]
     program = Program.of(statement for part in parsed for statement in part.program.statements)
     analysis = analyse(program, tick)
     about_text = [diagnostic for part in parsed for diagnostic in part.diagnostics]

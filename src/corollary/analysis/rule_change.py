@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from itertools import repeat
 
 from corollary.analysis.digraph import Digraph
-from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, connect, goes_on, link
+from corollary.analysis.rule_graph import Dependency, HyperNode, RuleGraph, connect, link
 from corollary.analysis.safety import check_rule_safety
 from corollary.analysis.stratification import check_stratification
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue, did_you_mean
+from corollary.language import goes_on
 from corollary.program import Rule
 
 

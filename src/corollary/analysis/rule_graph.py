@@ -13,14 +13,11 @@ from functools import cached_property
 
 from corollary.analysis.digraph import Digraph
 from corollary.analysis.unification import Restricted, may_unify, refined_atoms, refined_head
+from corollary.language import goes_on
 from corollary.program import Atom, Constant, Literal, Rule, Term, atoms_of, identity
 from corollary.program.arithmetic import number_of
 
 _FEW_HEADS = 8  # are all tried
-
-
-def goes_on() -> None:
-    """Stop nothing."""
 
 
 class Dependency(Enum):

@@ -4,6 +4,7 @@ from corollary.language.formatter import format_source
 from corollary.language.parser import (
     Parsed,
     decode_source,
+    goes_on,
     parse,
     parse_program,
     parse_query,
@@ -21,6 +22,7 @@ __all__ = [
     "Printer",
     "decode_source",
     "format_source",
+    "goes_on",
     "parse",
     "parse_program",
     "parse_query",

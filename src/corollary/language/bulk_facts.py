@@ -7,6 +7,7 @@ Three steps differ in speed only: facts of integers alone, of any plain constant
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from corollary.diagnostics import Source
@@ -31,14 +32,16 @@ _STRING_PART = re.compile(STRING)
 _RESERVED = {"not", "naf"}
 _MAX_ARGUMENTS = 10_000  # constants of one fact; whether more are allowed is for the parser to say
 _MAX_INTEGER_COLUMNS = 50
+_TICK_EVERY = 8_192  # facts
 
 
 class FactReader:
     """Reads runs of facts of one source; remembers what each constant's text means."""
 
-    def __init__(self, source: Source, prefixes: dict[str, str]) -> None:
+    def __init__(self, source: Source, prefixes: dict[str, str], tick: Callable[[], None]) -> None:
         self._source = source
         self._prefixes = prefixes
+        self._tick = tick
         self._values: dict[str, Value] = {}
         self._predicates: dict[str, str | None] = {}
         self._is_nested = False  # nested facts mostly stand together: the last one tells which way to try first
@@ -61,6 +64,8 @@ class FactReader:
                 name, arity, rows, begin = read_name, len(row), [], end
             rows.append(row)
             end = after
+            if len(rows) % _TICK_EVERY == 0:
+                self._tick()
             if 0 < arity <= _MAX_INTEGER_COLUMNS and all(type(value) is int for value in row):
                 end = self._integer_rows(name, arity, end, rows)
         self._close(found, name, arity, rows, begin, end)
@@ -133,7 +138,10 @@ class FactReader:
         while match:
             found.append(match.groups())
             end, match = match.end(), scanner.match()
-        rows.extend(zip(*(map(int, column) for column in zip(*found, strict=True)), strict=True))
+            if len(found) == _TICK_EVERY or match is None:
+                rows.extend(zip(*(map(int, column) for column in zip(*found, strict=True)), strict=True))
+                found.clear()
+                self._tick()
         return end
 
     def _predicate(self, name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,10 @@ from corollary.program import FactBlock, PrefixDeclaration, Program, Query, Stat
 
 _LONG_LINE = 1_000_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def goes_on() -> None:
+    """Stop nothing."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +100,16 @@ def parse(
     join_facts: bool = True,
     prefixes: Mapping[str, str] | None = None,
     permissions: Permissions = TRUSTED,
+    tick: Callable[[], None] = goes_on,
 ) -> Parsed:
     """Reads as much of a text as can be read. `join_facts=False` keeps one statement per fact, as a formatter needs it.
 
     `prefixes` were declared before the text begins, by the program that it is to be understood with. `permissions` are those
-    of where the text comes from; what it may not say is an error.
+    of where the text comes from; what it may not say is an error. `tick` is called now and then, and may stop it by raising.
     """
     source = text if isinstance(text, Source) else Source(text)
     with without_garbage_collection():
-        return _Parser(source, prefixes or {}, permissions).parse(join_facts)
+        return _Parser(source, prefixes or {}, permissions, tick).parse(join_facts)
 
 
 @contextmanager
@@ -120,13 +125,16 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 class _Parser:
-    def __init__(self, source: Source, prefixes: Mapping[str, str], permissions: Permissions) -> None:
+    def __init__(
+        self, source: Source, prefixes: Mapping[str, str], permissions: Permissions, tick: Callable[[], None]
+    ) -> None:
         self._source = source
+        self._tick = tick
         self._permissions = permissions
         self._lexer = Lexer(source)
         for name, iri in prefixes.items():
             self._lexer.declare_prefix(name, iri)
-        self._facts = FactReader(source, self._lexer.prefixes)
+        self._facts = FactReader(source, self._lexer.prefixes, tick)
         self._rules = RuleReader(source, self._lexer.prefixes)
         self._statements: list[Statement] = []
         self._doubted_names: set[Value] = set()
@@ -137,6 +145,7 @@ class _Parser:
             if (rule := self._rules.read(lexer.position)) is not None:
                 clause, lexer.position = rule
                 self._statements.append(clause)
+                self._tick()
                 continue
             facts, end = self._facts.run(lexer.position) if join_facts else ([], 0)
             if facts:
@@ -144,6 +153,7 @@ class _Parser:
                 lexer.position = end
             else:
                 self._clause()
+            self._tick()
         program = Program.of(self._statements) if join_facts else Program(tuple(self._statements))
         if lexer.error_count >= MAX_ERRORS and not lexer.at_end():
             note = f"these are {MAX_ERRORS} errors: the rest of the text was not read"

@@ -67,7 +67,7 @@ def edit_rules(
     `others` are the facts that the program does not state. `tick` is called now and then, and may stop it by raising.
     """
     prefixes = analysis.program.prefixes
-    programs = [_program(one, prefixes, permissions) for one in add]
+    programs = [_program(one, prefixes, permissions, tick) for one in add]
     if analysis.meaning.mixed_arities:
         programs = [with_arities(one) for one in programs]
     statements = [statement for one in programs for statement in one.statements]
@@ -117,12 +117,14 @@ def _warnings_of(rules: Sequence[Rule], kinds: ValueKinds) -> Iterator[Diagnosti
     yield from without_order(kinds, rules)
 
 
-def _program(text: str | Program, prefixes: dict[str, str], permissions: Permissions) -> Program:
+def _program(
+    text: str | Program, prefixes: dict[str, str], permissions: Permissions, tick: Callable[[], None]
+) -> Program:
     if isinstance(text, Program):
         if refusals := list(refusals_of_program(text, permissions)):
             raise ProgramError(refusals)
         return text
-    parsed = parse(text, prefixes=prefixes, permissions=permissions)
+    parsed = parse(text, prefixes=prefixes, permissions=permissions, tick=tick)
     if parsed.errors:
         raise ProgramError(parsed.diagnostics)
     return parsed.program
