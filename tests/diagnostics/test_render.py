@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
-from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, diagnostic, render_all
+from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, render, render_all
 
 KIND = catalogue.UNEXPECTED_TOKEN
 
 
 def rendered(text: str, start: int, end: int, **more: object) -> list[str]:
-    return diagnostic(Diagnostic(KIND, "wrong", Source(text, "a.dl").span(start, end), **more)).split("\n")
+    return render(Diagnostic(KIND, "wrong", Source(text, "a.dl").span(start, end), **more)).split("\n")
 
 
 def test_header_place_line_caret_notes_and_hint_follow_each_other() -> None:
@@ -28,11 +28,11 @@ def test_header_place_line_caret_notes_and_hint_follow_each_other() -> None:
 
 
 def test_a_warning_says_that_it_is_one() -> None:
-    assert diagnostic(Diagnostic(catalogue.EMPTY_PROGRAM, "nothing")) == "warning[W101]: nothing"
+    assert render(Diagnostic(catalogue.EMPTY_PROGRAM, "nothing")) == "warning[W101]: nothing"
 
 
 def test_a_diagnostic_without_a_place_has_its_hint_below_the_message() -> None:
-    text = diagnostic(Diagnostic(catalogue.UNKNOWN_RULE, "there is no rule 'a'", hint="did you mean 'b'?"))
+    text = render(Diagnostic(catalogue.UNKNOWN_RULE, "there is no rule 'a'", hint="did you mean 'b'?"))
     assert text == "error[E206]: there is no rule 'a'\n  = hint: did you mean 'b'?"
 
 
