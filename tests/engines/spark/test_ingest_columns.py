@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase, ProgramError
+from corollary.engines.spark.ingest import rows as encoding
 from corollary.engines.spark.terms.universe import SparkUniverse
 from corollary.language.cells import IRIS, MEANING
 from tests.engines.spark.ingested import embedded, embedded_rejects, embedded_rows, loading
@@ -200,8 +201,8 @@ def test_files_of_the_driver_share_their_constants(
         return append(universe, terms, rows)
 
     monkeypatch.setattr(SparkUniverse, "append", watched)
-    for largest in (rows.LARGEST_UNIVERSE, 0):
-        monkeypatch.setattr(rows, "LARGEST_UNIVERSE", largest)
+    for largest in (encoding.LARGEST_UNIVERSE, 0):
+        monkeypatch.setattr(encoding, "LARGEST_UNIVERSE", largest)
         with loading(spark, small_file=1000) as loaded:
             assert loaded.ingest.load_directory(tmp_path, str, header=False) == 5
             assert loaded.rows("p") == [("a", "b"), ("b", "c")]
