@@ -63,7 +63,8 @@ def figures_table(outcome: Outcome) -> Table:
     table.add_column("", no_wrap=True)
     before = None
     for figure in outcome.figures:
-        value = f"{figure.value:,.0f}" if figure.unit in ("", "MB") else f"{figure.value:,.2f}"
+        is_whole = figure.unit == "MB" or (not figure.unit and figure.value >= 100)
+        value = f"{figure.value:,.0f}" if is_whole else f"{figure.value:,.2f}"
         table.add_row(figure.case if figure.case != before else "", figure.what, value, figure.unit)
         before = figure.case
     return table
