@@ -68,6 +68,7 @@ class KnowledgeBase(Stored, Streaming):
         spark_options = {name: keywords.pop(name) for name in _SPARK_OPTIONS & keywords.keys()}
         self.settings = Settings.of(settings, **keywords)
         self.limits = self.settings.limits
+        self._permissions = Permissions.of(self.settings.allow)
         tick = late_check(self.limits)
         if isinstance(program, Program):
             program = analyse(program, tick)
@@ -155,7 +156,7 @@ class KnowledgeBase(Stored, Streaming):
         is, changes nothing. A mistake, a limit or an interrupt leaves everything as it was. Rules may have `@input`, `@output`
         and host functions only where the setting `allow`, or `allow` here, has "inputs", "outputs", "functions".
         """
-        permissions = Permissions.of(self.settings.allowing(allow))
+        permissions = self._permitted(allow)
         with self._operation() as run:
             self._materialise(run)
             changes = [one if isinstance(one, Change) else self._read_changes(one, permissions) for one in written]
@@ -167,6 +168,10 @@ class KnowledgeBase(Stored, Streaming):
                 [(self.data_name(name), facts) for change in changes for name, facts in change.delete.items()],
             )
             return self._tell(self._change(batch, self._taken_in(edit, batch), run))
+
+    def _permitted(self, allow: Collection[str]) -> Permissions:
+        """What rules that come at run time may do, where a call allows something beside the setting."""
+        return Permissions.of(self.settings.allowing(allow)) if allow else self._permissions
 
     def _taken_in(self, edit: RuleEdit | None, batch: Batch) -> Analysis:
         """The program after an edit, whose facts and files go into a batch."""
@@ -186,10 +191,13 @@ class KnowledgeBase(Stored, Streaming):
 
         Where rules depend on which predicates and forms of terms there are, the new facts may bring some of them.
         """
-        after = analysis.knowing(batch.arities, self._backend.forms)
+        after = analysis
+        if after is not self.analysis or not batch.is_empty or batch.arities != self._backend.arities:
+            after = analysis.knowing(batch.arities, self._backend.forms)
         is_changed = after is not self.analysis
-        self._asking.forget_answers()
         self._kinds = None
+        if not self._is_derived:
+            self._asking.forget_answers()
         with self._becoming(after if is_changed else None):
             difference = self._backend.apply(batch, after.evaluated if is_changed else None, run)
         self.analysis = after
@@ -204,7 +212,7 @@ class KnowledgeBase(Stored, Streaming):
             if batch.is_empty:
                 self._backend.include(batch)
                 return 0
-            is_derived = self._backend.is_started and self._backend.is_materialised
+            is_derived = self._is_derived
             difference = self._change(batch, self.analysis, run)
             if is_derived:
                 self._tell(difference)
@@ -219,8 +227,9 @@ class KnowledgeBase(Stored, Streaming):
         edit = edit_rules(self.analysis, add, remove, self._backend.arities, run.check, permissions, others)
         if any(isinstance(rules, str) for rules in add):
             known = set(map(id, self.analysis.diagnostics))
-            new = (one for one in edit.analysis.diagnostics if id(one) not in known)
-            warn(one for one in new if one.kind in catalogue.SILENT_TRAPS)
+            new = [one for one in edit.analysis.diagnostics if id(one) not in known]
+            if traps := [one for one in new if one.kind in catalogue.SILENT_TRAPS]:
+                warn(traps)
         return edit
 
     def _other_facts(self) -> OtherFacts:
@@ -233,8 +242,8 @@ class KnowledgeBase(Stored, Streaming):
         def empty(predicate: str) -> Result:
             return self._backend.no_facts(predicate, self.program.prefixes)
 
-        inserted = Facts(difference.inserted, self.full_name, empty)
-        deleted = Facts(difference.deleted, self.full_name, empty)
+        inserted = Facts(difference.inserted, difference.result, self.full_name, empty)
+        deleted = Facts(difference.deleted, difference.result, self.full_name, empty)
         for predicate in sorted({*difference.inserted, *difference.deleted}):
             for callback in self._subscribers_of(predicate):
                 callback(inserted[predicate], deleted[predicate])
@@ -278,10 +287,10 @@ class KnowledgeBase(Stored, Streaming):
         [(2, 1)]
         """
         with self._operation() as run:
-            if self._backend.is_started and self._backend.is_materialised:
+            if self._is_derived:
                 self.apply(Change(add_rules=(program,)), allow=allow)
                 return
-            permissions = Permissions.of(self.settings.allowing(allow))
+            permissions = self._permitted(allow)
             batch = self._backend.batch(run)
             edit = self._edit([Change(add_rules=(program,))], permissions, run)
             self._change(batch, self._taken_in(edit, batch), run)
@@ -393,6 +402,10 @@ class KnowledgeBase(Stored, Streaming):
         with self._operation(watch=watch, finished=finished, at_round=at_round) as run:
             self._materialise(run)
             return self._backend.report
+
+    @property
+    def _is_derived(self) -> bool:
+        return self._backend.is_started and self._backend.is_materialised
 
     def _materialise(self, run: Run) -> None:
         if not self._backend.is_materialised:

@@ -115,15 +115,27 @@ class Facts(Mapping[str, "Result"]):
     """Facts by predicate, those of all others are none; nothing is decoded before it is looked at."""
 
     def __init__(
-        self, found: Mapping[str, Result], full_name: Callable[[str], str], empty: Callable[[str], Result]
+        self,
+        found: Mapping[str, Any],
+        result: Callable[[str, Any], Result],
+        full_name: Callable[[str], str],
+        empty: Callable[[str], Result],
     ) -> None:
+        """`found` are the facts in the form of an engine, of which `result` makes one that users know."""
         self._found = found
+        self._result = result
+        self._made: dict[str, Result] = {}
         self._full_name = full_name
         self._empty = empty
 
     def __getitem__(self, predicate: str) -> Result:
         name = self._full_name(predicate)
-        return self._found[name] if name in self._found else self._empty(name)
+        return self._of(name) if name in self._found else self._empty(name)
+
+    def _of(self, name: str) -> Result:
+        if name not in self._made:
+            self._made[name] = self._result(name, self._found[name])
+        return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._found))
@@ -132,7 +144,7 @@ class Facts(Mapping[str, "Result"]):
         return len(self._found)
 
     def __repr__(self) -> str:
-        return "{" + ", ".join(f"{name}: {len(facts):,}" for name, facts in sorted(self._found.items())) + "}"
+        return "{" + ", ".join(f"{name}: {len(self._of(name)):,}" for name in self) + "}"
 
 
 @dataclass(frozen=True)

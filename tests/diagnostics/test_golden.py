@@ -18,7 +18,7 @@ import pytest
 from corollary.analysis import analyse_texts, checked, delete_rules
 from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, render_all
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.engines.embedded.relations import capacity
+from corollary.engines.embedded.relations import memory
 from corollary.engines.spark.failures import derive_failures
 from corollary.engines.spark.strategies.growing import check_nothing_lost
 from corollary.engines.spark.streaming.batch import MicroBatch, change_columns
@@ -67,7 +67,7 @@ def run_where_errors_stop() -> None:
 
 def run_with_few_numbers() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capacity, "MOST_ROWS", 1_000_000)
+        patch.setattr(memory, "MOST_ROWS", 1_000_000)
         kb = KnowledgeBase.from_file(PROGRAM)
         kb.insert("n", [(number,) for number in range(1001)])
         kb.count("pair")

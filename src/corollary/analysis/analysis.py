@@ -16,9 +16,23 @@ from corollary.analysis.stratification import check_stratification
 from corollary.analysis.suspicions import ShapedRules, check_suspicions, check_traps
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import Parsed, goes_on, parse, print_rule, without_garbage_collection
-from corollary.program import EQUALITY, Atom, Program, Rule, atoms_of
+from corollary.program import (
+    EQUALITY,
+    Aggregation,
+    Atom,
+    Constant,
+    Negation,
+    Program,
+    Rule,
+    Variable,
+    Wildcard,
+    atoms_of,
+)
 from corollary.program.arities import SizedName, with_arities
 from corollary.program.patterns import Form, forms_of_rows, forms_of_rules
+from corollary.settings import ALL_BITS
+
+_SIMPLE = (Variable, Wildcard, Constant)
 
 
 @dataclass(frozen=True)
@@ -37,12 +51,22 @@ class Analysis:
     @cached_property
     def lowered(self) -> RuleGraph:
         """The program as plain rules; its own ones unless it needs more than that."""
+        if self._is_plain:
+            return self.graph
         return lower(self.graph, self.meaning, self._arities, self.forms)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether no rewriting has anything to do."""
+        if EQUALITY in self._arities or self.meaning.has_universe or self.meaning.precision != ALL_BITS:
+            return False
+        return not self.graph.has_undecided and not any(map(_may_negate_terms, self.graph.rules.values()))
 
     @cached_property
     def evaluated(self) -> RuleGraph:
         """The rules that engines run: the plain ones, with modules for closures among others."""
-        return with_external_facts(self.lowered) if self.meaning.modules else self.lowered
+        has_shared_nodes = any(len(node.rules) > 1 for node in self.lowered.hyper_nodes)
+        return with_external_facts(self.lowered) if self.meaning.modules and has_shared_nodes else self.lowered
 
     @cached_property
     def _arities(self) -> dict[str, int]:
@@ -182,6 +206,19 @@ class Analysis:
             "strata": [graph.strata[node] for node in graph.hyper_nodes],
             "modules": self.modules,
         }
+
+
+def _may_negate_terms(rule: Rule) -> bool:
+    """Whether a rule negates an atom with other arguments than variables and constants, or may do so in an aggregation."""
+    return any(
+        type(element) is Aggregation
+        or (
+            type(element) is Negation
+            and type(element.element) is Atom
+            and any(type(argument) not in _SIMPLE for argument in element.element.arguments)
+        )
+        for element in rule.body
+    )
 
 
 def analyse(program: Program, tick: Callable[[], None] = goes_on) -> Analysis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from corollary.settings import ALL_BITS, WITH_MODULES, Settings
 
@@ -31,14 +32,14 @@ class Meaning:
             settings.strategy in WITH_MODULES and "closures" not in settings.without,
         )  # fmt: skip
 
-    @property
+    @cached_property
     def is_well_founded(self) -> bool:
         return self.semantics == "well-founded"
 
-    @property
+    @cached_property
     def is_local(self) -> bool:
         return self.stratification == "local"
 
-    @property
+    @cached_property
     def has_universe(self) -> bool:
         return self.unsafe == "universe"

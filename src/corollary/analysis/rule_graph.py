@@ -14,7 +14,7 @@ from functools import cached_property
 from corollary.analysis.digraph import Digraph
 from corollary.analysis.unification import Restricted, may_unify, refined_atoms, refined_head
 from corollary.language import goes_on
-from corollary.program import Atom, Constant, Literal, Rule, Term, atoms_of, identity
+from corollary.program import Atom, Constant, Literal, Negation, Rule, Term, Variable, Wildcard, atoms_of, identity
 from corollary.program.arithmetic import number_of
 
 _FEW_HEADS = 8  # are all tried
@@ -140,6 +140,11 @@ class RuleGraph:
             kind.is_strict for _, _, kinds in self.rule_edges.inside(node.rules).edges() for kind in kinds
         )
 
+    @cached_property
+    def has_undecided(self) -> bool:
+        """Whether some hyper-node is undecided."""
+        return any(map(self.is_undecided, self.hyper_nodes))
+
 
 def connect(
     edges: Digraph[str, Dependency],
@@ -156,11 +161,13 @@ def connect(
     by_head: dict[str, _Heads] = {}
     for rule in producers:
         if rule.head.predicate in used:
-            head = refined_head(rule) if local else rule.head
+            head = refined_head(rule) if local and not _has_only_atoms(rule) else rule.head
             by_head.setdefault(head.predicate, _Heads()).add(rule.name, head)
     for consumer in using:
         tick()
-        atoms = refined_atoms(consumer) if local else atoms_of(consumer.body, aggregated=consumer.has_head_aggregate)
+        atoms = atoms_of(consumer.body, aggregated=consumer.has_head_aggregate)
+        if local and not _has_only_atoms(consumer):
+            atoms = refined_atoms(consumer)
         for atom, kind in atoms:
             heads = by_head.get(atom.predicate)
             if heads is not None:
@@ -177,6 +184,24 @@ def _uses(rule: Rule, predicates: Set[str]) -> bool:
         elif any(atom.predicate in predicates for atom, _ in atoms_of((element,))):
             return True
     return False
+
+
+def _has_only_atoms(rule: Rule) -> bool:
+    """Whether a body says nothing about single variables."""
+    return all(type(one) is Atom or (type(one) is Negation and type(one.element) is Atom) for one in rule.body)
+
+
+def _is_open(atom: Atom) -> bool:
+    """Whether every fact with so many arguments is an instance."""
+    names = set()
+    for argument in atom.arguments:
+        if type(argument) is Variable:
+            if argument.name in names:
+                return False
+            names.add(argument.name)
+        elif type(argument) is not Wildcard:
+            return False
+    return True
 
 
 class _Heads:
@@ -205,8 +230,10 @@ class _Heads:
                 same, others = known.get(value, []), known.get(None, [])
                 if best is None or len(same) + len(others) < len(best):
                     best = sorted([*same, *others])
+        is_open, width = _is_open(atom), len(atom.arguments)
         for number in range(len(self._heads)) if best is None else best:
-            if may_unify(self._heads[number], atom):
+            head = self._heads[number]
+            if (is_open and len(head.arguments) == width and _is_open(head)) or may_unify(head, atom):
                 yield self.names[number]
 
     def _at(self, place: int) -> dict[object, list[int]]:

@@ -24,18 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """The visible facts that a change brought and took, by predicate."""
+    """The visible facts that a change brought and took, by predicate, in a form of which `result` makes one that users know."""
 
-    inserted: Mapping[str, Result]
-    deleted: Mapping[str, Result]
+    inserted: Mapping[str, Any]
+    deleted: Mapping[str, Any]
     report: MaintenanceReport
+    result: Callable[[str, Any], Result]
 
 
 def only_explicit(inserted: int) -> Difference:
     """Return the difference that a change reports where nothing has been derived yet."""
     from corollary.transactions import MaintenanceReport
 
-    return Difference({}, {}, MaintenanceReport((), 0.0, inserted, 0))
+    def result(name: str, facts: Any) -> Result:
+        raise KeyError(name)
+
+    return Difference({}, {}, MaintenanceReport((), 0.0, inserted, 0), result)
 
 
 class Batch(Protocol):

@@ -129,7 +129,8 @@ class EmbeddedBackend:
         assert isinstance(batch, Loader)
         self.arities.update(batch.arities)
         self.defined.update(batch.defined)
-        self.rejects.include(batch.rejects)
+        if batch.rejects is not None:
+            self.rejects.include(batch.rejects)
 
     def _encoded(self, facts: Sequence[tuple[str, Any]], run: Run) -> dict[str, Codes]:
         """Rows by predicate."""
@@ -156,11 +157,10 @@ class EmbeddedBackend:
         report = MaintenanceReport(
             tuple(outcome.steps), outcome.seconds, outcome.explicit_inserted, outcome.explicit_deleted
         )
-        inserted, deleted = (
-            {name: self._result(facts, None, self._arity(name)) for name, facts in found.items()}
-            for found in (outcome.inserted, outcome.deleted)
+        arities = {name: self._arity(name) for name in (*outcome.inserted, *outcome.deleted)}
+        return Difference(
+            outcome.inserted, outcome.deleted, report, lambda name, facts: self._result(facts, None, arities[name])
         )
-        return Difference(inserted, deleted, report)
 
     def _arity(self, predicate: str) -> int:
         relation = self.engine.visible(predicate)

@@ -289,14 +289,10 @@ class SparkBackend:
     def _difference(self, outcome: Outcome) -> Difference:
         from corollary.transactions import MaintenanceReport
 
-        inserted, deleted = (
-            {name: self._result(rows.frame, None) for name, rows in found.items()}
-            for found in (outcome.inserted, outcome.deleted)
-        )
         report = MaintenanceReport(
             tuple(outcome.steps), outcome.seconds, outcome.explicit_inserted, outcome.explicit_deleted
         )
-        return Difference(inserted, deleted, report)
+        return Difference(outcome.inserted, outcome.deleted, report, lambda name, rows: self._result(rows.frame, None))
 
     # -- facts out ---------------------------------------------------------------------------------------------------
 

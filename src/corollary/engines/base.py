@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from corollary.analysis import RuleGraph
     from corollary.planning import NormalRule
-    from corollary.reasoning.maintain.aggregates import GroupRules
+    from corollary.program import Atom
     from corollary.reasoning.maintain.chooser import Strategy
     from corollary.reasoning.maintain.report import Outcome
     from corollary.reasoning.maintain.rule_change import ChangedSteps
-    from corollary.reasoning.maintain.step_rules import Delta, StepRules
+    from corollary.reasoning.maintain.step_rules import Delta, GroupRules, StepRules
     from corollary.reasoning.maintain.transaction import Task
     from corollary.reasoning.run import Run
 
@@ -105,6 +105,11 @@ class MaintainedStep(Protocol):
     @property
     def groups(self) -> GroupRules | None:
         """The rules of an aggregation."""
+        ...
+
+    @property
+    def stated(self) -> Mapping[str, Atom]:
+        """The predicates of explicit facts that the rules read, each with an atom for the facts that they are chosen from."""
         ...
 
 

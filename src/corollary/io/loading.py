@@ -84,10 +84,10 @@ class Encoded:
 
 
 class FactLoader:
-    """How facts on their way into any engine are named, sized and found; what was left out of them.
+    """How facts on their way into any engine are named, sized and found.
 
-    `arities` are the numbers of arguments known so far, `defined` the predicates that got facts or a file (even an empty one),
-    `rejects` the rows of files that were left out. With `mixed`, a name may be that of several predicates.
+    `arities` are the numbers of arguments known so far, `defined` the predicates that got facts or a file (even an empty one).
+    With `mixed`, a name may be that of several predicates.
     """
 
     def __init__(self, *, base: Path, strict: bool, mixed: bool, roots: Sequence[str]) -> None:
@@ -97,7 +97,6 @@ class FactLoader:
         self._mixed = mixed
         self.arities: dict[str, int] = {}
         self.defined: set[str] = set()
-        self.rejects = Rejects()
 
     def named(self, predicate: str, width: int) -> str:
         """Return the predicate of facts with so many arguments: where names have several numbers of them, these choose one."""
@@ -138,7 +137,7 @@ def not_rdf(path: object) -> ProgramError:
 class Loader(FactLoader):
     """The explicit facts of one change, which are nowhere but here. The engine is started with the first of them.
 
-    `arities` has these facts, too. `deleted` are the facts that go.
+    `arities` has these facts, too. `deleted` are the facts that go, `rejects` the rows of files that were left out, if any were.
     """
 
     def __init__(
@@ -158,6 +157,7 @@ class Loader(FactLoader):
         self._facts: list[tuple[str, Codes]] = []
         self.arities.update(arities or {})
         self.deleted: dict[str, Codes] = {}
+        self.rejects: Rejects | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -196,6 +196,8 @@ class Loader(FactLoader):
         """Take in facts that come and facts that go."""
         for predicate, facts in inserts:
             self.insert(predicate, facts)
+        if not deletes:
+            return
         gone = Loader(
             self._start_engine,
             self._run,
@@ -322,7 +324,9 @@ class Loader(FactLoader):
     def _accept(self, loaded: Loaded) -> None:
         if self._strict and len(loaded.rejects):
             raise loaded.rejects.as_error()
-        self.rejects.include(loaded.rejects)
+        if len(loaded.rejects):
+            self.rejects = self.rejects or Rejects()
+            self.rejects.include(loaded.rejects)
 
     def _check_width(self, predicate: str, width: int, source: str, options: ReadOptions) -> None:
         check_columns_fit(predicate, width, self.arities.get(predicate, width), source, options.span)

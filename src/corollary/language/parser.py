@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
@@ -134,10 +135,13 @@ class _Parser:
         self._lexer = Lexer(source)
         for name, iri in prefixes.items():
             self._lexer.declare_prefix(name, iri)
-        self._facts = FactReader(source, self._lexer.prefixes, tick)
         self._rules = RuleReader(source, self._lexer.prefixes)
         self._statements: list[Statement] = []
         self._doubted_names: set[Value] = set()
+
+    @cached_property
+    def _facts(self) -> FactReader:
+        return FactReader(self._source, self._lexer.prefixes, self._tick)
 
     def parse(self, join_facts: bool) -> Parsed:
         lexer = self._lexer

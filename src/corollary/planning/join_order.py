@@ -304,11 +304,12 @@ class _Planner:
         source = self._body.sources[number]
         value = self._value_key(number) if self._links[number] else None
         between = self._range(number) if self._bounds[number] and value is None else None
-        columns = self._columns(_arguments(source))
-        self._operations.append(Access(source, columns, self._versions[number], value=value, range=between))
+        columns, keys = self._columns(_arguments(source))
+        self._operations.append(Access(source, columns, keys, self._versions[number], value=value, range=between))
         self._bind(self._variables[number])
 
-    def _columns(self, arguments: tuple[Term, ...]) -> tuple[Column, ...]:
+    def _columns(self, arguments: tuple[Term, ...]) -> tuple[tuple[Column, ...], tuple[int, ...]]:
+        """Return the columns for the arguments of an atom, and the places of those that rows are looked up by."""
         columns: list[Column] = []
         seen: set[str] = set()
         for term in arguments:
@@ -319,7 +320,7 @@ class _Planner:
                 seen.add(term.name)
             else:
                 columns.append(Column(Use.SKIP))
-        return tuple(columns)
+        return tuple(columns), tuple(place for place, column in enumerate(columns) if column.use is Use.KEY)
 
     # -- what needs values -------------------------------------------------------------------------------------------
 
@@ -350,7 +351,7 @@ class _Planner:
             self._compared.subtract(compare.inputs)
         for number in negated:
             atom = self._body.negated[number]
-            self._operations.append(Absence(atom, self._columns(atom.arguments)))
+            self._operations.append(Absence(atom, *self._columns(atom.arguments)))
         return bool(compares or negated)
 
     def _is_wanted(self, compute: Compute) -> bool:

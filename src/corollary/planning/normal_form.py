@@ -287,11 +287,13 @@ def _flat(terms: tuple[Term, ...], fresh: _Fresh, total: bool = False) -> tuple[
     """The terms with a variable for everything that has to be computed."""
     flat: list[Term] = []
     computes: list[Compute] = []
-    for term in map(folded, terms):
+    for term in terms:
         if not isinstance(term, (Variable, Constant, Wildcard)):
-            variable = fresh()
-            computes.append(Compute(variable.name, term, total))
-            term = variable
+            term = folded(term)
+            if not isinstance(term, Constant):
+                variable = fresh()
+                computes.append(Compute(variable.name, term, total))
+                term = variable
         flat.append(term)
     return tuple(flat), computes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from corollary.language import Printer
@@ -91,19 +90,17 @@ class ValueOf:
 class Access:
     """Going over the rows of a relation that fit the registers bound so far, the value of a term or a range of values.
 
-    With `exists`, one fitting row is as good as many: none of its values is used later.
+    With `exists`, one fitting row is as good as many: none of its values is used later. `key_columns` are the places of the
+    columns that rows are looked up by.
     """
 
     source: Atom | AggregateSource
     columns: tuple[Column, ...]
+    key_columns: tuple[int, ...]
     version: Version = Version.FULL
     exists: bool = False
     value: ValueKey | None = None
     range: Range | None = None
-
-    @cached_property
-    def key_columns(self) -> tuple[int, ...]:
-        return tuple(position for position, column in enumerate(self.columns) if column.use is Use.KEY)
 
 
 @dataclass(frozen=True)
@@ -112,10 +109,7 @@ class Absence:
 
     source: Atom
     columns: tuple[Column, ...]
-
-    @cached_property
-    def key_columns(self) -> tuple[int, ...]:
-        return tuple(position for position, column in enumerate(self.columns) if column.use is Use.KEY)
+    key_columns: tuple[int, ...]
 
 
 Operation: TypeAlias = Access | Absence | Compute | Compare | ValueOf

@@ -73,8 +73,8 @@ def edit_rules(
     statements = [statement for one in programs for statement in one.statements]
     gone = list(dict.fromkeys(name for one in remove for name in _named(one, analysis)))
     added, gone = _without_what_stays(_rules(statements, analysis.graph, gone), analysis.graph, gone)
-    wrong = check_evaluable(query for query in statements if isinstance(query, Query))
-    wrong += check_functions(Program(tuple(statements)))
+    queries = [query for query in statements if isinstance(query, Query)]
+    wrong = [*(check_evaluable(queries) if queries else ()), *check_functions(Program(tuple(statements)))]
     graph = delete_rules(analysis.graph, gone).graph if gone else analysis.graph
     wrong += [found for rule in added for found in check_safety(rule, analysis.meaning)]
     if wrong:
@@ -90,8 +90,9 @@ def edit_rules(
     kinds = ValueKinds(program, others)
     wrong += undefined_functions(kinds, added)
     edited = replace(analysis, program=program, graph=graph).knowing(arities)
-    if not analysis.meaning.is_well_founded:
-        wrong += check_stratification(edited.lowered, local=analysis.meaning.is_local)
+    local = analysis.meaning.is_local
+    if not analysis.meaning.is_well_founded and (not local or edited.lowered.has_undecided):
+        wrong += check_stratification(edited.lowered, local=local)
     if wrong:
         raise ProgramError(wrong)
     removed = [analysis.graph.rules[name] for name in gone]
@@ -137,8 +138,10 @@ def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str
     numbers = [int(match[1]) for name in graph.rules if (match := _NUMBERED.fullmatch(name))]
     following = max([0, len(graph.rules), *numbers]) + 1
     heads = {head.predicate for clause in statements if isinstance(clause, Clause) for head in clause.heads}
-    alike = [rule for rule in graph.rules.values() if rule.head.predicate in heads and rule.name not in gone]
-    known = {without_names(rule) for rule in alike}
+    known = _Alike()
+    for rule in graph.rules.values():
+        if rule.head.predicate in heads and rule.name not in gone:
+            known.add(rule)
     found: list[Rule] = []
     for clause in statements:
         if isinstance(clause, Clause):
@@ -149,11 +152,30 @@ def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str
                 for k, head in enumerate(clause.heads, 1)
             ]
             if clause.name is None:
-                rules = [rule for rule in rules if without_names(rule) not in known]
+                rules = [rule for rule in rules if rule not in known]
                 following += bool(rules)
-            known |= {without_names(rule) for rule in rules}
+            for rule in rules:
+                known.add(rule)
             found += rules
     return found
+
+
+class _Alike:
+    """Rules by the predicate of their heads; how one is called, and what its variables are called, does not matter."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[Rule]] = {}  # that nobody has compared yet
+        self._known: dict[str, set[Rule]] = {}
+
+    def add(self, rule: Rule) -> None:
+        self._waiting.setdefault(rule.head.predicate, []).append(rule)
+
+    def __contains__(self, rule: Rule) -> bool:
+        predicate = rule.head.predicate
+        if waiting := self._waiting.pop(predicate, []):
+            self._known.setdefault(predicate, set()).update(map(without_names, waiting))
+        known = self._known.get(predicate)
+        return known is not None and without_names(rule) in known
 
 
 def _named(one: str, analysis: Analysis) -> list[str]:

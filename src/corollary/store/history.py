@@ -91,10 +91,7 @@ def difference(store: Store, first: int, second: int, full_name: Callable[[str],
         return result(name, np.empty((0, new.meaning.predicates.get(name, 0)), np.uint32))
 
     gone, come = rule_changes(old.meaning.program, new.meaning.program)
-    came, went = (
-        Facts({name: result(name, rows) for name, rows in found.items()}, full_name, empty)
-        for found in (inserted, deleted)
-    )
+    came, went = (Facts(found, result, full_name, empty) for found in (inserted, deleted))
     return VersionDifference(came, went, {row[1]: row[2] for row in come}, {row[1]: row[2] for row in gone})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from corollary.engines.embedded.evaluation import RelationStore
-from corollary.engines.embedded.kernels.threads import CORES
+from corollary.engines.embedded.kernels.runner import CORES
 from corollary.engines.embedded.relations.relation import Codes, Relation
 from corollary.store.parts import StoredChange, merged
 from corollary.store.problems import damaged

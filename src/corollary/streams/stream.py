@@ -146,7 +146,8 @@ class Stream(Iterator[StreamResult]):
         self._note_committed(update)
         statistics = UpdateStatistics(seconds=seconds)
         self.statistics.count(statistics, rejected=True)
-        nothing = Facts({}, self._target.kb.full_name, self._target.no_facts)
+        target = self._target
+        nothing = Facts({}, lambda name, _: target.no_facts(name), target.kb.full_name, target.no_facts)
         return StreamResult(number, update.place, nothing, nothing, statistics, None, rejected)
 
     def close(self) -> None:

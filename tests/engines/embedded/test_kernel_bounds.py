@@ -19,7 +19,7 @@ import pytest
 from corollary import Change, KnowledgeBase, ProgramError
 from corollary.engines.embedded.closures import closure
 from corollary.engines.embedded.closures.closure import LinearClosure, SymmetricClosure
-from corollary.engines.embedded.relations import capacity
+from corollary.engines.embedded.relations import memory
 from corollary.engines.embedded.relations.index import ChainIndex, RangeIndex
 from corollary.engines.embedded.relations.relation import Relation
 from corollary.engines.embedded.values.universe import Kind, Universe
@@ -351,16 +351,16 @@ def test_more_rows_constants_or_derivations_than_there_are_numbers_for(monkeypat
     kb = KnowledgeBase("p(X, Y) :- a(X), a(Y).\nq :- a(X), a(Y).\n")
     kb.insert("a", [(number,) for number in range(100)])
     assert kb.count("p") == 10_000
-    monkeypatch.setattr(capacity, "MOST_ROWS", 20_000)
+    monkeypatch.setattr(memory, "MOST_ROWS", 20_000)
     with pytest.raises(ProgramError, match=r"E304.*facts"):
         kb.insert("a", [(number,) for number in range(100, 300)])
     assert (kb.count("a"), kb.count("p")) == (100, 10_000)
     monkeypatch.undo()
-    monkeypatch.setattr(capacity, "MOST_CODES", 150)
+    monkeypatch.setattr(memory, "MOST_CODES", 150)
     with pytest.raises(ProgramError, match=r"E304.*constants"):
         kb.insert("a", [(number,) for number in range(100, 300)])
     monkeypatch.undo()
-    monkeypatch.setattr(capacity, "MOST_COUNTED", 20_000)
+    monkeypatch.setattr(memory, "MOST_COUNTED", 20_000)
     with pytest.raises(ProgramError, match=r"E304.*times"):
         kb.insert("a", [(number,) for number in range(100, 300)])
     monkeypatch.undo()
@@ -372,14 +372,14 @@ def test_a_count_at_its_last_value() -> None:
     relation = Relation(3, counted=True)
     row = np.array([[1, 2, 3]], np.uint32)
     relation.insert(row, "o")
-    relation.support_of("o")[0] = capacity.MOST_COUNTED - 1
+    relation.support_of("o")[0] = memory.MOST_COUNTED - 1
     relation.insert(row, "o")
     with pytest.raises(ProgramError, match="E304"):
         relation.insert(row, "o")
 
 
 def test_a_text_longer_than_its_length_can_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "MOST_TEXT", 100)
+    monkeypatch.setattr(memory, "MOST_TEXT", 100)
     universe = Universe()
     universe.encode("x" * 100)
     universe.encode_values(["x" * 60, "y" * 60])

@@ -11,7 +11,7 @@ import pytest
 from corollary.analysis import RuleGraph
 from corollary.engines.embedded import engine
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.engines.embedded.kernels import threads
+from corollary.engines.embedded.kernels import runner
 from corollary.engines.embedded.relations import relation
 from corollary.engines.embedded.relations.relation import Relation
 from corollary.language import parse_program
@@ -29,11 +29,11 @@ PROGRAMS = {
 def eager_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small programs are shared as well, in tiny pieces and areas, among more threads than there are cores."""
     monkeypatch.setattr(engine, "CORES", 4)
-    monkeypatch.setattr(threads, "ALONE", 1)
-    monkeypatch.setattr(threads, "_AREA", 100)
-    monkeypatch.setattr(threads, "_LONGEST_PIECE", 3)
-    threads._pool.cache_clear()
-    monkeypatch.setattr(threads, "CORES", 4)
+    monkeypatch.setattr(runner, "ALONE", 1)
+    monkeypatch.setattr(runner, "_AREA", 100)
+    monkeypatch.setattr(runner, "_LONGEST_PIECE", 3)
+    runner._pool.cache_clear()
+    monkeypatch.setattr(runner, "CORES", 4)
 
 
 def _engine(program: str, *without: str) -> EmbeddedEngine:
@@ -65,10 +65,8 @@ def test_threads_change_nothing(program: str, bitmap_from: int, monkeypatch: pyt
 
 def test_threads_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     crews: list[int] = []
-    run_all = threads.run_all
-    monkeypatch.setattr(
-        threads, "run_all", lambda workers, *work: (crews.append(len(workers)), run_all(workers, *work))
-    )
+    run_all = runner.run_all
+    monkeypatch.setattr(runner, "run_all", lambda workers, *work: (crews.append(len(workers)), run_all(workers, *work)))
     _engine(PROGRAMS["pairs"]).materialise()
     assert 4 in crews
     crews.clear()
@@ -80,17 +78,17 @@ def test_an_error_in_a_thread_is_not_lost() -> None:
     def fail() -> None:
         raise ValueError("in a thread")
 
-    first, second = (threads.Worker(np.zeros(4, np.uint32), (0,), 1, 1) for _ in range(2))
+    first, second = (runner.Worker(np.zeros(4, np.uint32), (0,), 1, 1) for _ in range(2))
     first.run, second.run = partial(lambda: None), fail  # type: ignore[method-assign]
     with pytest.raises(ValueError, match="in a thread"):
-        threads.run_all([first, second])
+        runner.run_all([first, second])
 
 
 def test_areas_are_pushed_together() -> None:
-    workers = [threads.Worker(np.zeros(4, np.uint32), (0,), 1, 1) for _ in range(3)]
+    workers = [runner.Worker(np.zeros(4, np.uint32), (0,), 1, 1) for _ in range(3)]
     into = Relation(1)
     into.rows = np.arange(20, dtype=np.uint32)[:, None]
     for worker, size in zip(workers, (4, 7, 12), strict=True):
         worker.state[2] = size
-    assert threads.join_areas(workers, [2, 6, 10], into.rows) == 7
+    assert runner.join_areas(workers, [2, 6, 10], into.rows) == 7
     assert into.rows[:7, 0].tolist() == [0, 1, 2, 3, 6, 10, 11]

@@ -30,7 +30,7 @@ def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int], forms:
     lowered = with_precision(lowered, meaning.precision)
     lowered = tuple(part for rule in lowered for part in with_known_negations(rule))
     current = graph if lowered == rules else RuleGraph.of(lowered)
-    if not any(current.is_undecided(node) for node in current.hyper_nodes):
+    if not current.has_undecided:
         return current
     if meaning.is_well_founded:
         return RuleGraph.of(doubled(current))

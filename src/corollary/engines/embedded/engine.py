@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba.core import event
@@ -14,8 +14,7 @@ from numba.core import event
 from corollary.analysis import HyperNode, RuleGraph, modules_of
 from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.evaluation import Evaluation, FactCount, Plans, RelationStore, Report
-from corollary.engines.embedded.kernels.runner import Work
-from corollary.engines.embedded.kernels.threads import CORES
+from corollary.engines.embedded.kernels.runner import CORES, Work
 from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts, FactChange
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.from_scratch import (
@@ -41,11 +40,16 @@ from corollary.planning import normalise, normalise_query
 from corollary.planning.optimisers import SUBSUMED, make_only_exact, optimised_rules
 from corollary.planning.steps import Step, is_auxiliary
 from corollary.program import Comparison, Query, Rule
-from corollary.reasoning.maintain.chooser import Strategy, by_instances, is_large
+from corollary.reasoning.maintain.chooser import LEAST_LARGE_CHANGE, Strategy, by_instances, is_large
 from corollary.reasoning.maintain.from_scratch import change_from_scratch
 from corollary.reasoning.maintain.report import Outcome, StepReport
+from corollary.reasoning.maintain.step_rules import ATOMS_TO_INDEX, StepForms
 from corollary.reasoning.maintain.transaction import Maintainer
 from corollary.reasoning.run import Run, leave_out
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.yield_index.strategy import YieldStrategy
+    from corollary.reasoning.maintain.step_rules import StepForms
 
 # -- compile time ------------------------------------------------------------------------------------------------------
 
@@ -115,12 +119,9 @@ class EmbeddedEngine:
         self._explicit = RelationStore()
         self._visible: RelationStore | None = None
         self._maintainer: Maintainer[EmbeddedChangingFacts] | None = None
-        self._strategy = by_instances(strategy)
-        if updates:
-            # Where nothing changes there is nothing to yield, and its kernels need not be loaded.
-            from corollary.engines.embedded.yield_index.strategy import with_index
-
-            self._strategy = with_index(self._strategy, index, discards_errors=discards_errors)
+        self._strategy = self._plain_strategy = by_instances(strategy)
+        self._index = index if updates else "hash"
+        self._indexing: YieldStrategy | None = None
         keeps_closures = self._strategy.follows_closures and "closures" not in without
         self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
         self._plans: Plans = {}  # of the last materialisation by these rules
@@ -192,21 +193,35 @@ class EmbeddedEngine:
             if self.committing is not None:
                 self.committing()
 
-        outcome = maintainer.apply(facts, graph, run, commit)
+        outcome = maintainer.apply(facts, graph, run, commit, self.following)
         if graph is not None:
             self._graph, self._plans = graph, {}
+            self._strategy = self._strategy_for(maintainer.steps)
         return outcome
+
+    def _strategy_for(self, steps: Sequence[StepForms]) -> Strategy:
+        """How changes are followed outside of streams: with the Yield index around it where a rule may use that."""
+        if self._index == "hash" or (self._index == "auto" and all(step.most_atoms < ATOMS_TO_INDEX for step in steps)):
+            return self._plain_strategy
+        # Where nothing changes there is nothing to yield, and its kernels need not be loaded.
+        from corollary.engines.embedded.yield_index.strategy import YieldStrategy
+
+        if self._indexing is None:
+            self._indexing = YieldStrategy(self._plain_strategy, self._index, discards_errors=self._discards_errors)
+        return self._indexing if any(map(self._indexing.may_use_index, steps)) else self._plain_strategy
 
     def _is_cheaper_anew(self, facts: FactChange) -> bool:
         """Whether deriving everything is the cheapest way to follow a change."""
         if self.following.name != "auto":
             return False
+        changed = {name: len(rows) for name, rows in facts.delete.items()}
+        for name, rows in facts.insert.items():
+            changed[name] = changed.get(name, 0) + len(rows)
+        if sum(changed.values()) < LEAST_LARGE_CHANGE:
+            return False
         if any(closed.closure.count > _MANY_PAIRS for closed in (self._closed or {}).values()):
             return False  # closures follow changes well, and are never written out
         heads = {rule.head.predicate for rule in self._graph.rules.values()}
-        changed = {name: len(facts.delete.get(name, ())) for name in facts.delete}
-        for name, rows in facts.insert.items():
-            changed[name] = changed.get(name, 0) + len(rows)
         # No seconds: where the machine is busy, they say that a node of ten facts is most of the work.
         costs = {node.node: node.instances + node.new_facts for node in self.report.nodes}
         explicit = sum(self.count(name) for name in self.predicates if name not in heads)
@@ -301,7 +316,9 @@ class EmbeddedEngine:
             cores=self._cores,
             keeps_journal=self.committing is not None,
         )
-        return Maintainer(facts, self._graph, self._strategy)
+        maintainer = Maintainer(facts, self._graph, self._strategy)
+        self._strategy = self._strategy_for(maintainer.steps)
+        return maintainer
 
     def _derive(self, closed: dict[str, ClosedPredicate] | None, run: Run) -> tuple[RelationStore, RunReport]:
         store = self._visible_start()

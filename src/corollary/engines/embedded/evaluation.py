@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import islice
 from typing import Any, TypeAlias
@@ -173,7 +174,6 @@ class Evaluation:
         self.universe = store.universe
         self._work = work
         self._without = without
-        self._ordering = Ordering(store.universe)
         self._by_value = looked_up_by_value(store.universe, work, "value-joins" in without)
         self._by_order = looked_up_by_value(store.universe, work, "range-joins" in without)
         self._growing: dict[str, tuple[int, int]] = {}
@@ -184,6 +184,10 @@ class Evaluation:
         self._known = known or {}
         self._prepared_plans: dict[int, PreparedPlan] = {}
         self._distinct: dict[tuple[str, int, int], int] = {}
+
+    @cached_property
+    def _ordering(self) -> Ordering:
+        return Ordering(self.universe)
 
     # -- hyper-nodes -------------------------------------------------------------------------------------------------
 
@@ -465,7 +469,8 @@ class Evaluation:
     def _prepared(self, plan: RulePlan, rule: NormalRule) -> PreparedPlan:
         if id(plan) not in self._prepared_plans:
             # What is only possible so far need not be there in the end.
-            body = None if is_possible(rule.head.predicate) else rule.body
+            stops = not self._work.discards_errors and not is_possible(rule.head.predicate)
+            body = rule.body if stops else None
             self._prepared_plans[id(plan)] = PreparedPlan(plan, self, self._work, body)
         return self._prepared_plans[id(plan)]
 

@@ -14,6 +14,7 @@ BUILTINS: dict[str, Builtin] = {}
 WORDS: dict[str, Builtin] = {}
 """By the spellings that may be written in capital or small letters, in small ones."""
 _EXACT: dict[str, Builtin] = {}
+_CONDITIONS: dict[str, Builtin] = {}
 _HOST: dict[str, Builtin] = {}
 
 
@@ -37,6 +38,8 @@ def declare(
         for spelling in (name, *others):
             assert spelling not in _EXACT, f"{spelling} is declared twice"
             _EXACT[spelling] = builtin
+            if spelling.isupper() or "#" in spelling:
+                _CONDITIONS[spelling] = builtin
         for word in words:
             assert word not in WORDS, f"{word} is declared twice"
             WORDS[word] = builtin
@@ -58,13 +61,11 @@ def remove_host_function(name: str) -> None:
     del _HOST[name]
 
 
-def find_condition(name: str) -> Builtin | None:
-    """The built-in that a name means as a literal of a body: full names and those in capitals only.
+find_condition: Callable[[str], Builtin | None] = _CONDITIONS.get
+"""The built-in that a name means as a literal of a body: full names and those in capitals only.
 
-    Words in small letters are predicates there, like any other.
-    """
-    found = _EXACT.get(name)
-    return found if found is not None and (name.isupper() or "#" in name) else None
+Words in small letters are predicates there, like any other.
+"""
 
 
 def meant_condition(name: str) -> Builtin | None:

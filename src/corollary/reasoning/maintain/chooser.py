@@ -17,11 +17,11 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.base import MaintainedStep, OverBudget, StepFacts
 from corollary.planning.steps import Step
 from corollary.program import Atom, atoms_of
-from corollary.reasoning.maintain.aggregates import touched_groups
 from corollary.reasoning.maintain.backward_forward import maintain_by_checking
+from corollary.reasoning.maintain.counting import touched_groups
 from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
 from corollary.reasoning.maintain.recursive_step import StepChange, insert_only
-from corollary.reasoning.maintain.step_rules import atoms_of_rule, steps_in_order
+from corollary.reasoning.maintain.step_rules import steps_in_order
 from corollary.settings import WITH_MODULES
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _TRIES = 5  # times as many instances as a deletion has taken: then what is left
 _START = 5  # a recursive step that starts to change in more than this part of its facts is recomputed
 _SHARE = 20  # a deletion that reaches more than this part of the facts is not followed by jobs
 _LARGE_SHARE = 6  # a change of more than this part of the explicit facts is large
-_LEAST_CHANGE = 1_000  # facts; smaller changes are never large
+LEAST_LARGE_CHANGE = 1_000  # facts; smaller changes are never large
 _CONCERNED = 0.8  # of deriving everything has to be concerned by a large change
 _NODE_COST = 500  # rule instances: what a hyper-node costs that derives nothing
 _MANY_NODES = 10  # hyper-nodes; fewer choose well for themselves
@@ -180,7 +180,7 @@ class _ByInstances(Strategy):
             if isinstance(bindings, Atom) and facts.has_changed(bindings.predicate):
                 if facts.is_replaced(bindings.predicate):  # finding those that are other ones costs as much
                     return recomputing(task)
-                deleted, inserted, left = facts.change_of(bindings.predicate, bindings.arity)
+                deleted, inserted, left = facts.change_of(bindings.predicate, len(bindings.arguments))
                 if deleted + inserted > max(left, _AT_LEAST):
                     return recomputing(task)
         task.touched = touched_groups(task, facts)
@@ -192,11 +192,10 @@ class _ByInstances(Strategy):
     def _many_instances(self, task: Task) -> str:
         """Whether so many instances come and go that running the rules once over everything is cheaper."""
         facts, share = task.facts, 0.0
-        for rule in task.rules.step.rules:
-            for atom in atoms_of_rule(rule):
-                if facts.has_changed(atom.predicate):
-                    deleted, inserted, left = facts.change_of(atom.predicate, atom.arity)
-                    share += (deleted + inserted) / max(1, left + deleted, inserted)
+        for predicate, arity, _ in task.rules.uses:
+            if facts.has_changed(predicate):
+                deleted, inserted, left = facts.change_of(predicate, arity)
+                share += (deleted + inserted) / max(1, left + deleted, inserted)
         if not share:
             return ""
         total, cost, known = self._instances(task), self._cost(task), self._size(task)
@@ -275,17 +274,16 @@ class _ByInstances(Strategy):
 def _mostly_changed(task: Task) -> str:
     """Why recomputing is the better choice from the start; nothing where it is not."""
     facts, heads = task.facts, task.step.heads
-    for rule in task.rules.step.rules:
-        for atom in rule.body.sources:
-            if isinstance(atom, Atom) and facts.has_changed(atom.predicate):
-                deleted, inserted, left = facts.change_of(atom.predicate, atom.arity)
-                # Inside a recursive step, what has changed so far is only where the changes begin.
-                limit = left // _START if atom.predicate in heads else left
-                name = atom.predicate.removeprefix("\0").partition("\0")[0]
-                if deleted > max(limit, _AT_LEAST):
-                    return f"{deleted:,} facts of {name} went, {left:,} are left"
-                if inserted > max(limit, _AT_LEAST):
-                    return f"{inserted:,} facts of {name} came to {left:,}"
+    for predicate, arity, is_negated in task.rules.uses:
+        if not is_negated and facts.has_changed(predicate):
+            deleted, inserted, left = facts.change_of(predicate, arity)
+            # Inside a recursive step, what has changed so far is only where the changes begin.
+            limit = left // _START if predicate in heads else left
+            name = predicate.removeprefix("\0").partition("\0")[0]
+            if deleted > max(limit, _AT_LEAST):
+                return f"{deleted:,} facts of {name} went, {left:,} are left"
+            if inserted > max(limit, _AT_LEAST):
+                return f"{inserted:,} facts of {name} came to {left:,}"
     return ""
 
 
@@ -296,9 +294,7 @@ def _much_changed(task: Task, share: float) -> str:
     """
     facts, heads = task.facts, task.step.heads
     changed = total = 0
-    for predicate, arity in {
-        atom.predicate: atom.arity for rule in task.rules.step.rules for atom in atoms_of_rule(rule)
-    }.items():
+    for predicate, arity in {predicate: arity for predicate, arity, _ in task.rules.uses}.items():
         if predicate not in heads:
             deleted, inserted, left = facts.change_of(predicate, arity)
             changed, total = changed + deleted + inserted, total + left + deleted
@@ -377,7 +373,10 @@ def is_large(changed: Mapping[str, int], explicit: int, graph: RuleGraph, costs:
 
     `changed` are the numbers of changed facts by predicate, `explicit` that of all explicit facts; `costs` are in rule instances.
     """
-    if sum(changed.values()) < max(_LEAST_CHANGE, explicit // _LARGE_SHARE) or len(graph.hyper_nodes) < _MANY_NODES:
+    if (
+        sum(changed.values()) < max(LEAST_LARGE_CHANGE, explicit // _LARGE_SHARE)
+        or len(graph.hyper_nodes) < _MANY_NODES
+    ):
         return False
     concerned, names, total = 0, set(changed), 0
     for node in graph.hyper_nodes:

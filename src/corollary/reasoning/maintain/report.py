@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,24 +24,6 @@ class StepReport:
     deleted: int = 0
     inserted: int = 0
     seconds: float = 0.0
-
-
-def by_node(steps: Iterable[tuple[str, StepReport]]) -> list[StepReport]:
-    """One report for each hyper-node, with the steps that prepare what its rules need."""
-    found: dict[str, StepReport] = {}
-    for node, step in steps:
-        total = found.setdefault(node, StepReport(node, ""))
-        names = [name for name in total.strategy.split(" + ") if name]
-        total.strategy = " + ".join(dict.fromkeys([*names, step.strategy]))
-        total.reason = "; ".join(dict.fromkeys(reason for reason in (total.reason, step.reason) if reason))
-        total.rounds += step.rounds
-        total.instances += step.instances
-        total.overdeleted += step.overdeleted
-        total.rederived += step.rederived
-        total.seconds += step.seconds
-        if step.owner == node:
-            total.deleted, total.inserted = step.deleted, step.inserted
-    return list(found.values())
 
 
 @dataclass

@@ -9,7 +9,7 @@ from functools import cached_property
 from weakref import ref
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
-from corollary.analysis.lowering import closed_predicate
+from corollary.analysis.lowering import chosen_from, closed_predicate
 from corollary.engines.base import Signed
 from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
 from corollary.planning.deltas import (
@@ -32,9 +32,8 @@ from corollary.planning.deltas import (
     whole_rule,
 )
 from corollary.planning.normal_form import alternates
-from corollary.planning.steps import AggregateStep, RuleStep, Step, steps_of_rule
+from corollary.planning.steps import AggregateStep, RuleStep, Step, is_auxiliary, steps_of_rule
 from corollary.program import Atom, Rule, Variable
-from corollary.reasoning.maintain.aggregates import GroupRules
 from corollary.reasoning.maintain.modules import FollowedModule, modules_among
 
 # Changes outside are reported first, then what follows from them inside, round by round: no instance comes twice.
@@ -101,8 +100,17 @@ class StepRules:
         return modules_among(self.step.rules) if self.step.recursive else ()
 
     @cached_property
+    def uses(self) -> tuple[tuple[str, int, bool], ...]:
+        """The predicate of each atom in the rules, with its number of arguments and whether it is negated."""
+        return tuple(
+            (atom.predicate, atom.arity, place >= len(rule.body.sources))
+            for rule in self.step.rules
+            for place, atom in enumerate(atoms_of_rule(rule))
+        )
+
+    @cached_property
     def inputs(self) -> frozenset[str]:
-        return frozenset(atom.predicate for rule in self.step.rules for atom in atoms_of_rule(rule))
+        return frozenset(predicate for predicate, _, _ in self.uses)
 
     def made(self) -> Iterator[NormalRule]:
         """The forms of rules that have been made so far."""
@@ -232,9 +240,53 @@ def atoms_of_rule(rule: NormalRule) -> list[Atom]:
     return [atom for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)]
 
 
+class GroupRules:
+    """The rules of an aggregation whose rows of groups and results are the facts of `head`."""
+
+    def __init__(self, owner: str, source: AggregateSource, head: Atom) -> None:
+        self.source = source
+        self._owner = owner
+        self._head = head
+        self._group = tuple(Variable(name) for name in source.group_by)
+
+    @cached_property
+    def touching(self) -> NormalRule:
+        """From bindings to their groups: its deltas tell the groups that got or lost a binding."""
+        return NormalRule(self._owner, Atom(self._owner, self._group), self.source.body)
+
+    @cached_property
+    def results(self) -> tuple[Signed, Signed]:
+        """The rows of the groups asked about, as they are now and as they were."""
+        key = self._owner, self._head.predicate
+        return Signed(key, self._now(), 1, brings=True), Signed(key, self._before(), -1)
+
+    def _now(self) -> NormalRule:
+        body = whole_rule(NormalRule(self._owner, Atom("", ()), self.source.body), AFTER).body
+        inner = NormalBody((self._asked, *body.sources), body.negated, body.computes, body.compares)
+        source = AggregateSource(inner, self.source.group_by, self.source.operations)
+        return NormalRule(self._owner, self._head, NormalBody((source,), (), (), ()))
+
+    def _before(self) -> NormalRule:
+        known = Atom(BEFORE + self._head.predicate, self._head.arguments)
+        return NormalRule(self._owner, self._head, NormalBody((self._asked, known), (), (), ()))
+
+    def made(self) -> Iterator[NormalRule]:
+        """The rules that have been made so far."""
+        for one in vars(self).get("results", ()):
+            yield one.rule
+
+    @property
+    def _asked(self) -> Atom:
+        return Atom(CHANGING + self._owner, self._group)
+
+
 # -- steps -------------------------------------------------------------------------------------------------------------
 
 # The steps of a program in order, made once for each hyper-node and each rule that stays.
+
+
+ATOMS_TO_INDEX = 3
+"""In rules with fewer atoms there is no partial partner that somebody could look at in vain."""
 
 
 class StepForms:
@@ -243,8 +295,11 @@ class StepForms:
     def __init__(self, step: Step, node: str) -> None:
         self.step, self.node = step, node
         self.owner, self.heads = step.owner, step.heads
+        self.visible_heads = [name for name in self.heads if not is_auxiliary(name)]
         self.recursive, self.alternates = step.recursive, step.alternates
         self.own_rules, self.following_rules = step.own_rules, step.following_rules
+        self.most_atoms = max((len(atoms_of_rule(rule)) for rule in self.own_rules), default=0)
+        self.stated = stated_by(self.own_rules)
         self.groups: GroupRules | None = None
         self.inputs: Set[str]
         if isinstance(step, AggregateStep):
@@ -265,6 +320,16 @@ class StepForms:
         yield from self.rules.made()
         if self.groups is not None:
             yield from self.groups.made()
+
+
+def stated_by(rules: Iterable[NormalRule]) -> dict[str, Atom]:
+    """The predicates of explicit facts that rules read, each with an atom for the facts that they are chosen from."""
+    found = {}
+    for rule in rules:
+        atoms = atoms_of_rule(rule)
+        if len(atoms) == 1 and is_auxiliary(name := atoms[0].predicate) and (chosen := chosen_from(name)) is not None:
+            found[name] = Atom(chosen, atoms[0].arguments)
+    return found
 
 
 def _groups(step: AggregateStep) -> GroupRules:

@@ -7,21 +7,19 @@ each other are a wave and run at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from corollary.analysis import RuleGraph
-from corollary.analysis.lowering import stated_predicates
 from corollary.engines.base import ChangingFacts, MaintainedStep, OverBudget, TryAgain
 from corollary.planning import NormalRule
 from corollary.program import Atom
-from corollary.reasoning.maintain.aggregates import maintain_groups
 from corollary.reasoning.maintain.chooser import Strategy, Way, recomputing
-from corollary.reasoning.maintain.counting import count
+from corollary.reasoning.maintain.counting import count, maintain_groups
 from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
 from corollary.reasoning.maintain.recursive_step import StepChange
-from corollary.reasoning.maintain.report import Outcome, StepReport, by_node
+from corollary.reasoning.maintain.report import Outcome, StepReport
 from corollary.reasoning.maintain.rule_change import ChangedSteps, change_steps
 from corollary.reasoning.run import Run
 
@@ -200,7 +198,7 @@ class Maintainer(Generic[FactsT]):
         self.steps: Sequence[Any] = facts.steps(graph, strategy, ())
         self.commits = 0
         """How many transactions have happened."""
-        self._explicit = stated_predicates(graph)
+        self._explicit = _stated(self.steps)
         self._counted = strategy.counts_instances  # whether the support of a step is a number of instances now
 
     def usual_way(self, node: str) -> str:
@@ -246,7 +244,8 @@ class Maintainer(Generic[FactsT]):
     ) -> Outcome:
         facts, steps, explicit = self.facts, self.steps, self._explicit
         if graph is not None:
-            steps, explicit = facts.steps(graph, strategy, self.steps), stated_predicates(graph)
+            steps = facts.steps(graph, strategy, self.steps)
+            explicit = _stated(steps)
         try:
             with facts.transaction(run, self.steps, strategy):
                 course = _Course(facts, strategy, self._counted, self.steps, steps)
@@ -261,6 +260,11 @@ class Maintainer(Generic[FactsT]):
         self.strategy, self._counted = strategy, strategy.counts_instances
         self.commits += 1
         return outcome
+
+
+def _stated(steps: Sequence[MaintainedStep]) -> dict[str, Atom]:
+    """The predicates of explicit facts that steps read, each with an atom for the facts that they are chosen from."""
+    return {name: atom for step in steps for name, atom in step.stated.items()}
 
 
 class _Course:
@@ -301,7 +305,7 @@ class _Course:
                 if self._is_affected(step):
                     self._maintain([step])
                 self._finish(step)
-        outcome.steps = by_node(self._reports)
+        outcome.steps = _by_node(self._reports)
         facts.tell(outcome)
         return outcome
 
@@ -403,7 +407,7 @@ class _Course:
         return Task(
             step.rules,
             StepReport(step.owner, ""),
-            change.new_rules(step),
+            change.new_rules(step) if change.new else [],
             change.removed.get(step.owner, ()),
             step=step,
             facts=self._facts,
@@ -451,3 +455,21 @@ class _Course:
                 for name, arity in step.heads.items():
                     if self._earlier.of(name) and (gone := self._facts.gone(name, arity)) is not None:
                         self._earlier.adopt(name, gone)
+
+
+def _by_node(steps: Iterable[tuple[str, StepReport]]) -> list[StepReport]:
+    """One report for each hyper-node, with the steps that prepare what its rules need."""
+    found: dict[str, StepReport] = {}
+    for node, step in steps:
+        total = found.setdefault(node, StepReport(node, ""))
+        names = [name for name in total.strategy.split(" + ") if name]
+        total.strategy = " + ".join(dict.fromkeys([*names, step.strategy]))
+        total.reason = "; ".join(dict.fromkeys(reason for reason in (total.reason, step.reason) if reason))
+        total.rounds += step.rounds
+        total.instances += step.instances
+        total.overdeleted += step.overdeleted
+        total.rederived += step.rederived
+        total.seconds += step.seconds
+        if step.owner == node:
+            total.deleted, total.inserted = step.deleted, step.inserted
+    return list(found.values())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corollary import Change, KnowledgeBase
 from corollary.engines.embedded.yield_index import index as yield_index
-from corollary.engines.embedded.yield_index.strategy import IndexChoice
+from corollary.engines.embedded.yield_index.strategy import IndexChoice, YieldStrategy
 from corollary.settings import STRATEGIES
 from tests.budgets import examples
 from tests.engine_suite.scripts import follow
@@ -174,4 +174,17 @@ def test_what_a_user_says_holds() -> None:
         choice.note(rule, MANY, 10, SLOW, MANY)
     assert choice.uses_index("r1")
     assert not choice.uses_index("r2")
-    assert not IndexChoice("hash").may_index
+
+
+@pytest.mark.parametrize(("index", "is_wrapped"), [("hash", False), ("auto", True), ({"r2": "hash"}, False)])
+def test_the_index_is_around_changes_while_a_rule_may_use_it(index: str | dict[str, str], is_wrapped: bool) -> None:
+    kb = KnowledgeBase("r1: p(X) :- q(X, Y), r(Y). q(1, 2). r(2).", index=index)
+    kb.materialise()
+    engine = kb._backend.engine
+    assert not isinstance(engine.following, YieldStrategy)
+    kb.add_rules("r2: s(X, U) :- q(X, Y), q(Y, Z), q(Z, U).")
+    assert isinstance(engine.following, YieldStrategy) == is_wrapped
+    kb.insert("q", [(2, 3), (3, 4)])
+    assert list(kb.facts("s")) == [(1, 4)]
+    kb.remove_rules("r2")
+    assert not isinstance(engine.following, YieldStrategy)

@@ -55,12 +55,14 @@ from corollary.engines.embedded.closures.graph import (
     WORK,
     ClosureShape,
     Graph,
+    kernel_part,
     list_item,
+    owner_of,
     pop,
     push,
     put,
+    value_of,
 )
-from corollary.engines.embedded.closures.lists import kernel_part, owner_of, value_of
 
 # -- splitting ---------------------------------------------------------------------------------------------------------
 

@@ -21,9 +21,10 @@ from corollary.engines.embedded.closures.graph import (
     ROW,
     SIZE,
     STACK,
+    Array,
     ClosureShape,
+    kernel_part,
 )
-from corollary.engines.embedded.closures.lists import Array, kernel_part
 from corollary.engines.embedded.relations.relation import Codes, Pairs
 
 # Lanes that are free by then: the old component with whose row the new one of a component was compared, and the outcome.

@@ -36,6 +36,7 @@ from corollary.engines.embedded.closures.graph import (
     SAVED,
     SAVED_AT,
     WORK,
+    Array,
     Changes,
     ChangingGraph,
     ClosureShape,
@@ -47,7 +48,6 @@ from corollary.engines.embedded.closures.graph import (
     new_nodes,
     take_back,
 )
-from corollary.engines.embedded.closures.lists import Array
 from corollary.engines.embedded.closures.rows import ComponentRows, follow, restore_rows, start_rows
 from corollary.engines.embedded.relations.relation import Codes
 

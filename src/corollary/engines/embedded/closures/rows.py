@@ -45,14 +45,17 @@ from corollary.engines.embedded.closures.graph import (
     SAVED_AT,
     SIZE,
     WORK,
+    Array,
     ClosureShape,
     Graph,
+    kernel_part,
     list_item,
+    owner_of,
     pop,
     push,
     put,
+    value_of,
 )
-from corollary.engines.embedded.closures.lists import Array, kernel_part, owner_of, value_of
 
 # -- entries -----------------------------------------------------------------------------------------------------------
 

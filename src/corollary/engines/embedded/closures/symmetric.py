@@ -9,8 +9,17 @@ import numpy as np
 from numba import njit
 
 from corollary.engines.embedded.closures.difference import PairDifference, Some
-from corollary.engines.embedded.closures.graph import NO_NODE, Changes, ChangingGraph, loops_among
-from corollary.engines.embedded.closures.lists import Array, Lists, kernel_part, owner_of, value_of
+from corollary.engines.embedded.closures.graph import (
+    NO_NODE,
+    Array,
+    Changes,
+    ChangingGraph,
+    Lists,
+    kernel_part,
+    loops_among,
+    owner_of,
+    value_of,
+)
 from corollary.engines.embedded.relations.relation import Codes
 
 # -- connectivity ------------------------------------------------------------------------------------------------------

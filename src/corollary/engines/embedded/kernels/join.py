@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relations.hashing import (
+from corollary.engines.embedded.relations.memory import (
     BITMAP,
     NONE,
     U64,
+    add_u64,
     bit_of_pair,
     contains_bit,
     contains_key,
+    field,
     find_group,
     find_wide,
     hash_row,
@@ -32,17 +34,13 @@ from corollary.engines.embedded.relations.hashing import (
     insert_key,
     insert_key_shared,
     insert_wide,
-    slot_of,
-)
-from corollary.engines.embedded.relations.memory import (
-    add_u64,
-    field,
     load_f64,
     load_u8,
     load_u32,
     load_u64,
     prefetch_u64,
     register,
+    slot_of,
     store_u8,
     store_u32,
     store_u64,

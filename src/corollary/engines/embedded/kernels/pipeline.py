@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from corollary.engines.embedded.kernels import join
-from corollary.engines.embedded.kernels.threads import Worker
 from corollary.engines.embedded.relations.index import ChainIndex, RangeIndex
 from corollary.engines.embedded.relations.memory import address
 from corollary.engines.embedded.relations.ordered_index import OrderedIndex, OrderedRows, ordered_index
@@ -20,6 +19,9 @@ from corollary.engines.embedded.values.universe import Universe
 from corollary.planning import Absence, Access, AggregateSource, Column, Compare, Compute, Range, Use, ValueOf, Version
 from corollary.planning.normal_form import source_columns
 from corollary.program import Atom, Constant, Term, Variable, variables_of
+
+if TYPE_CHECKING:
+    from corollary.engines.embedded.kernels.runner import Worker
 
 _COMPARISONS = {
     "=": join.COMPARE_EQ,

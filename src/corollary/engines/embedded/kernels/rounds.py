@@ -19,9 +19,18 @@ from numba import njit
 from corollary.engines.embedded.kernels import join
 from corollary.engines.embedded.kernels.pipeline import Pipeline, WordTest
 from corollary.engines.embedded.kernels.runner import register_count, with_compared_constants
-from corollary.engines.embedded.relations.hashing import EMPTY, NONE, U64, hash_row, slot_of
 from corollary.engines.embedded.relations.index import ChainIndex
-from corollary.engines.embedded.relations.memory import load_u32, load_u64, store_u32, store_u64
+from corollary.engines.embedded.relations.memory import (
+    EMPTY,
+    NONE,
+    U64,
+    hash_row,
+    load_u32,
+    load_u64,
+    slot_of,
+    store_u32,
+    store_u64,
+)
 from corollary.planning import Absence, Access, Compare, Compute, NormalRule, RulePlan, ValueOf, Version
 from corollary.program import Arithmetic, Atom, Constant, Minus, Term, Variable
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cache
 from itertools import takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from corollary.engines.base import OverBudget
-from corollary.engines.embedded.kernels import join, threads
+from corollary.engines.embedded.kernels import join
 from corollary.engines.embedded.kernels.pipeline import Pipeline, Rows
 from corollary.engines.embedded.kernels.refusals import RowsBeside, check_refusal, may_fail, terms_of, values_of
-from corollary.engines.embedded.kernels.threads import Worker
-from corollary.engines.embedded.relations import capacity
-from corollary.engines.embedded.relations.hashing import NONE
-from corollary.engines.embedded.relations.memory import address
+from corollary.engines.embedded.relations import memory
+from corollary.engines.embedded.relations.memory import NONE, address
 from corollary.engines.embedded.relations.relation import Codes, Relation
 from corollary.engines.embedded.values.expressions import compute_column, holds_column
 from corollary.engines.embedded.values.universe import Kind, Universe
@@ -39,6 +40,135 @@ from corollary.planning import (
 )
 from corollary.program import Arithmetic, Constant, Minus, Term, Variable
 from corollary.reasoning.run import Run
+
+# -- workers -----------------------------------------------------------------------------------------------------------
+
+# Workers that run a pipeline: one to begin with, and one for each core when there turns out to be much to do.
+#
+# How much a pipeline has to do is known only when it runs. So one worker starts, and when it has seen so many instances that
+# threads are worth their while, the others join in and take pieces of the outermost scan. All insert into the same set by steps
+# that cannot be divided; each writes its new rows to an area of its own, and the areas are pushed together afterwards.
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+ALONE = 1 << 16  # instances, some 2 ms of one worker; waking up and waiting for others costs a tenth of that
+_AREA = 1 << 17  # rows; pushed together, they come from the cache
+_PIECES, _LONGEST_PIECE = 64, 4096
+
+
+class Worker:
+    """The state of one thread in a pipeline: its registers, where it is in each level, and the heads that wait."""
+
+    def __init__(self, registers: Codes, head_registers: Sequence[int], arity: int, levels: int) -> None:
+        self.status = join.YIELDED
+        self.state = np.zeros(8, np.int64)
+        self.head = np.zeros(join.HEAD_SIZE, np.int64)
+        self._head_registers = np.array(head_registers, np.int64)
+        self._registers = registers.copy()
+        self._current, self._end = np.zeros((2, levels), np.uint64)
+        self._keys = np.zeros(join.BUFFER, np.uint64)
+        self._waiting = np.zeros(join.BUFFER * max(1, arity), np.uint32)
+
+    def start(self) -> Worker:
+        """Constants keep their registers, and all other registers are bound before they are read."""
+        self.state[:] = 0
+        return self
+
+    @property
+    def size(self) -> int:
+        """Where its next row would stand."""
+        return int(self.state[join.S_SIZE])
+
+    def take_instances(self) -> int:
+        """The number of instances since the last time."""
+        instances = int(self.state[join.S_INSTANCES])
+        self.state[join.S_INSTANCES] = 0
+        return instances
+
+    def run(self, levels: Array, tests: Array, pieces: Array, level_count: int, budget: int) -> None:
+        self.status = join.run_pipeline(
+            levels,
+            tests,
+            self.head,
+            self._head_registers,
+            self._registers,
+            self._current,
+            self._end,
+            self._keys,
+            self._waiting,
+            self.state,
+            pieces,
+            level_count,
+            budget,
+        )
+
+
+def pieces_of(levels: Array) -> Array:
+    """The outermost scan in pieces: many, so that no worker is left with a long one, and not too short."""
+    low, high = int(levels[join.L_LOW]), int(levels[join.L_HIGH])
+    return np.array([low, min(max(1, (high - low) // _PIECES), _LONGEST_PIECE)], np.int64)
+
+
+def are_left(pieces: Array, levels: Array) -> bool:
+    return bool(levels[join.L_OP] == join.SCAN and pieces[join.P_NEXT] < levels[join.L_HIGH])
+
+
+def give_areas(workers: Sequence[Worker], head: Array, size: int) -> list[int]:
+    """Tells each worker where the head is, and where it may write rows; gives the starts of these areas."""
+    room = int(head[join.H_LIMIT]) - size
+    area = room if len(workers) == 1 else min(room // len(workers), _AREA)
+    for number, worker in enumerate(workers):
+        worker.head[:] = head
+        worker.head[join.H_SHARED] = len(workers) > 1
+        worker.state[join.S_SIZE] = size + number * area
+        worker.head[join.H_LIMIT] = size + (number + 1) * area
+    return [worker.size for worker in workers]
+
+
+def join_areas(workers: Sequence[Worker], starts: Sequence[int], rows: Codes) -> int:
+    """Pushes the new rows together; gives the number of rows afterwards."""
+    size = workers[0].size
+    for worker, start in zip(workers[1:], starts[1:], strict=True):
+        count = worker.size - start
+        rows[size : size + count] = rows[start : start + count]
+        size += count
+    return size
+
+
+def run_all(workers: Sequence[Worker], *work: Any) -> None:
+    """Runs the workers to the end, each in a thread, the first in this one."""
+    if len(workers) == 1:
+        workers[0].run(*work)
+        return
+    others = [_pool().submit(worker.run, *work) for worker in workers[1:]]
+    try:
+        workers[0].run(*work)
+    finally:
+        _wait_for(others)
+    for other in others:
+        other.result()
+
+
+def _wait_for(others: Sequence[Future[None]]) -> None:
+    """Even an interrupt has to wait: the threads write to memory that would be gone if somebody went on."""
+    try:
+        wait(others)
+    except BaseException:
+        _wait_for(others)
+        raise
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, CORES - 1), "corollary")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
 
 _CHUNK, _LEAST_CHUNK = 1 << 20, 1 << 10  # codes of bindings that are computed together, and rows of them
 _BUDGET = 20_000_000
@@ -140,7 +270,7 @@ class PreparedPlan:
 
     def __init__(self, plan: RulePlan, rows: Rows, work: Work, body: NormalBody | None = None) -> None:
         self._plan = plan
-        self._body = body if not work.discards_errors else None
+        self._body = body
         self._rows = rows
         self._work = work
         self._is_projection = _is_projection(plan)
@@ -304,19 +434,19 @@ class PreparedPlan:
             head = _head_fields(into, inserts, limit, self._owner)
             levels, tests, count = pipeline.encode(begins=pieces is None)
             if pieces is None:
-                pieces = threads.pieces_of(levels)
-            starts = threads.give_areas(workers, head, into.size)
-            budget = threads.ALONE if may_share and instances < threads.ALONE else _BUDGET
+                pieces = pieces_of(levels)
+            starts = give_areas(workers, head, into.size)
+            budget = ALONE if may_share and instances < ALONE else _BUDGET
             budget = min(budget, self._work.most_instances - self._work.instances + 1)
-            threads.run_all(workers, levels, tests, pieces, count, budget)
+            run_all(workers, levels, tests, pieces, count, budget)
             instances += self._account(workers)
-            (into.note_inserted if inserts else into.note_appended)(threads.join_areas(workers, starts, into.rows))
+            (into.note_inserted if inserts else into.note_appended)(join_areas(workers, starts, into.rows))
             if any(worker.head[join.H_OVERFLOWN] for worker in workers):
-                capacity.check_counts(capacity.MOST_COUNTED + 1)
+                memory.check_counts(memory.MOST_COUNTED + 1)
             self._work.check()
             is_full = any(worker.status == join.FULL for worker in workers)
             workers = [worker for worker in workers if worker.status != join.DONE]
-            if may_share and len(workers) == 1 and instances >= threads.ALONE and threads.are_left(pieces, levels):
+            if may_share and len(workers) == 1 and instances >= ALONE and are_left(pieces, levels):
                 helpers = range(self._work.cores - 1)
                 workers += [Worker(self._first_registers, registers, into.arity, pipeline.level_count) for _ in helpers]
             if is_full:

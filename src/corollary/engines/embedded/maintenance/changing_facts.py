@@ -33,17 +33,19 @@ from corollary.engines.embedded.maintenance.journal import (
     changes_of_relation,
     counts_before,
 )
-from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, Numbers, distinct
-from corollary.engines.embedded.maintenance.recompute import direction, recompute, recompute_groups, recount, try_again
-from corollary.engines.embedded.maintenance.replacement import (
+from corollary.engines.embedded.maintenance.maintained_relation import (
     Enclosed,
     LazyRows,
+    MaintainedRelation,
+    Numbers,
     OneSide,
     ReplacedByClosure,
     Written,
     add_sides,
+    distinct,
     sides_of,
 )
+from corollary.engines.embedded.maintenance.recompute import direction, recompute, recompute_groups, recount, try_again
 from corollary.engines.embedded.maintenance.step_facts import EmbeddedStepFacts
 from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
@@ -368,8 +370,8 @@ class EmbeddedChangingFacts:
     def point(self, step: StepForms) -> dict[str, _Point]:
         """A closed predicate tells its changes itself, and auxiliary ones need not."""
         transaction, found = self.state, {}
-        for name in step.heads:
-            if not is_auxiliary(name) and name not in transaction.closed:
+        for name in step.visible_heads:
+            if name not in transaction.closed:
                 known, replaced = transaction.maintained.get(name), transaction.replaced.get(name)
                 is_opened = name in transaction.opened  # all of it will count as what the step derives
                 counts = (0, 0) if is_opened else replaced.counts if replaced is not None else None
@@ -424,7 +426,7 @@ class EmbeddedChangingFacts:
     def _sum(self, one: Signed, found: dict[tuple[str, str], Relation]) -> Relation:
         known = found.get(one.key)
         if known is None:
-            known = found[one.key] = Relation(one.rule.head.arity, counted=True)
+            known = found[one.key] = Relation(len(one.rule.head.arguments), counted=True)
         return known
 
     def ask_about(self, predicate: str, facts: Relation) -> None:
@@ -506,7 +508,7 @@ class EmbeddedChangingFacts:
     def form_of(self, step: StepForms) -> str:
         """The name of the form in which the facts of a step are kept; empty where that is fact by fact."""
         closed = self._closed_by(step)
-        return closed.module.name if closed is not None else ""
+        return closed.form if closed is not None else ""
 
     def _closed_by(self, step: StepForms) -> ClosedPredicate | None:
         """The closed predicate of a step."""
@@ -521,7 +523,7 @@ class EmbeddedChangingFacts:
             return False
         closed = self._closed_by(step)
         if closed is not None:
-            task.report.strategy = closed.module.name
+            task.report.strategy = closed.form
             self._follow_closure(step, closed)
             return True
         return not step.alternates and step.owner in self._change.new and self._enclose(task, step)

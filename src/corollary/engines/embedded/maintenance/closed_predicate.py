@@ -54,6 +54,7 @@ class ClosedPredicate:
         assert module.predicate is not None
         self.predicate = module.predicate
         self.module = module
+        self.form = module.name
         self.owner = owner
         self.external = external
         self.change: PairDifference | None = None
@@ -95,8 +96,9 @@ class ClosedPredicate:
 
     def commit(self) -> None:
         self.external.commit()
-        self.closure.begin()
-        self.change = None
+        if self.change is not None:
+            self.closure.begin()
+            self.change = None
 
     def roll_back(self) -> None:
         self.external.roll_back()

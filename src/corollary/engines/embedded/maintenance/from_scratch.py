@@ -12,8 +12,7 @@ from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.evaluation import Evaluation, RelationStore, Report
 from corollary.engines.embedded.maintenance.changing_facts import FactChange, explicit_rows
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate, DoesNotFit, closure_module
-from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
-from corollary.engines.embedded.maintenance.replacement import Written, add_sides
+from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, Written, add_sides
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.engines.embedded.values.aggregation import aggregate_rows
 from corollary.planning.steps import AggregateStep, RuleStep, Step, is_auxiliary

@@ -13,8 +13,7 @@ from corollary.engines.embedded.evaluation import RelationStore
 from corollary.engines.embedded.kernels.runner import PreparedPlan, Work, looked_up_by_value
 from corollary.engines.embedded.maintenance import maintained_relation as flags
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
-from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation
-from corollary.engines.embedded.maintenance.replacement import Replacement
+from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation, Replacement
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of, relation_of
 from corollary.engines.embedded.values.aggregation import aggregate_rows
 from corollary.engines.embedded.values.ordering import Ordering, ValueKeys, value_keys_of
@@ -60,8 +59,8 @@ class Views:
         self._by_value = looked_up_by_value(store.universe, work)
         self._deltas: dict[str, Relation] = {}
         self._distinct: dict[tuple[str, int, int], int] = {}
-        self._plans: dict[int, tuple[NormalRule, dict[tuple[object, ...], PreparedPlan]]] = {}
-        self._bindings: dict[int, tuple[AggregateSource, NormalRule]] = {}  # a source stays with its identity
+        self._plans: dict[int, tuple[NormalRule, bool, dict[tuple[object, ...], PreparedPlan]]] = {}
+        self._bindings: dict[int, tuple[AggregateSource, NormalRule, dict[str, int]]] = {}
 
     # -- running rules -----------------------------------------------------------------------------------------------
 
@@ -72,14 +71,18 @@ class Views:
         it, where errors are not discarded. Others tell of instances from before it, which had values, or of some that are
         neither before nor after it.
         """
-        _, plans = self._plans.setdefault(id(rule), (rule, {}))  # the rule stays with its identity
+        known = self._plans.get(id(rule))
+        if known is None:  # the rule stays with its identity
+            known = self._plans[id(rule)] = rule, is_auxiliary(rule.head.predicate), {}
+        _, is_for_itself, plans = known
         key = (brings, *(_magnitude(self.size(source)) for source in rule.body.sources[1:]))
         prepared = plans.get(key)
         if prepared is None:
             versions = (Version.DELTA, *(Version.FULL,) * (len(rule.body.sources) - 1)) if rule.body.sources else ()
             plan = self._planned(rule, versions)
-            prepared = plans[key] = PreparedPlan(plan, self, self.work, _after(rule) if brings else None)
-        self.work.aside = into if not is_auxiliary(rule.head.predicate) else None
+            stops = brings and not self.work.discards_errors
+            prepared = plans[key] = PreparedPlan(plan, self, self.work, _after(rule) if stops else None)
+        self.work.aside = None if is_for_itself else into
         try:
             prepared.run(into, owner)
         finally:
@@ -92,10 +95,13 @@ class Views:
 
     def aggregated(self, source: AggregateSource) -> Relation:
         """The rows of an aggregation over the bindings of its body."""
-        _, rule = self._bindings.setdefault(id(source), (source, _bindings_of(source)))
-        bindings = Relation(rule.head.arity, counted=True)
+        known = self._bindings.get(id(source))
+        if known is None:  # the source stays with its identity
+            columns = {name: place for place, name in enumerate(source.ranged)}
+            known = self._bindings[id(source)] = source, _bindings_of(source), columns
+        _, rule, columns = known
+        bindings = Relation(len(columns), counted=True)
         self.run(rule, bindings)
-        columns = {name: place for place, name in enumerate(source.ranged)}
         return aggregate_rows(facts_of(bindings), columns, source.group_by, source.operations, self.universe)
 
     def forget_plans(self, rules: Iterable[NormalRule]) -> None:
@@ -145,10 +151,10 @@ class Views:
         version, predicate = version_of(source.predicate)
         if version not in _HIDDEN:
             known = self._deltas.get(source.predicate)
-            return known if known is not None else self._change(source.predicate, predicate, source.arity)
+            return known if known is not None else self._change(source.predicate, predicate, len(source.arguments))
         maintained = self._maintained(predicate)
         if maintained is None:
-            return self._store.known(predicate) or self._store.relation(predicate, source.arity)
+            return self._store.known(predicate) or self._store.relation(predicate, len(source.arguments))
         if maintained.arity == 0:
             return _HOLDS if maintained.is_visible(_HIDDEN[version]) else _FAILS
         return maintained.relation

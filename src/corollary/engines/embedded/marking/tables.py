@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relations.capacity import check_numbered
+from corollary.engines.embedded.relations.memory import check_numbered
 from corollary.planning import NormalRule
 from corollary.planning.normal_form import Compare
 from corollary.program import Atom, Constant, Variable, Wildcard

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relations.hashing import EMPTY, NONE, U64, hash_row, slot_of
-from corollary.engines.embedded.relations.memory import address
+from corollary.engines.embedded.relations.memory import EMPTY, NONE, U64, address, hash_row, slot_of
 
 _NO_ARRAY = np.empty(0, np.uint32)
 _NO_KEYS = np.empty(0, np.uint64)

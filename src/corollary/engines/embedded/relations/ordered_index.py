@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relations.hashing import NONE
+from corollary.engines.embedded.relations.memory import NONE
 from corollary.engines.embedded.relations.relation import Codes, Relation
 from corollary.engines.embedded.values.universe import Kind, Universe
 from corollary.planning import Range

@@ -8,12 +8,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relations import capacity
-from corollary.engines.embedded.relations.hashing import (
+from corollary.engines.embedded.relations import memory
+from corollary.engines.embedded.relations.index import ChainIndex, RangeIndex
+from corollary.engines.embedded.relations.memory import (
     BITMAP,
     EMPTY,
     NONE,
     U64,
+    address,
     bit_of_pair,
     contains_bit,
     contains_key,
@@ -21,10 +23,9 @@ from corollary.engines.embedded.relations.hashing import (
     insert_bit,
     insert_key,
     insert_wide,
+    prefetch_u64,
     slot_of,
 )
-from corollary.engines.embedded.relations.index import ChainIndex, RangeIndex
-from corollary.engines.embedded.relations.memory import address, prefetch_u64
 
 Codes: TypeAlias = np.ndarray[Any, np.dtype[np.uint32]]
 Counts: TypeAlias = np.ndarray[Any, np.dtype[np.uint32]]
@@ -105,7 +106,7 @@ class Relation:
             self.size = max(self.size, min(1, len(rows)))
             if owner is not None:
                 counts = self.support_of(owner)
-                capacity.check_counts(int(counts[0]) + len(rows))
+                memory.check_counts(int(counts[0]) + len(rows))
                 counts[0] += len(rows)
             return self.size - before
         # In pieces, so that many duplicates do not make the relation grow for nothing.
@@ -126,7 +127,7 @@ class Relation:
             )
             self._hashed = self.size
             if overflown:
-                capacity.check_counts(capacity.MOST_COUNTED + 1)
+                memory.check_counts(memory.MOST_COUNTED + 1)
         return self.size - before
 
     def insert_with_counts(self, rows: Codes, counts: Counts, owner: str) -> None:
@@ -134,7 +135,7 @@ class Relation:
         places = self.place(rows)
         known = self.support_of(owner)
         total = known[places] + counts.astype(np.uint64)
-        capacity.check_counts(int(total.max(initial=0)))
+        memory.check_counts(int(total.max(initial=0)))
         known[places] = total
 
     def append_distinct(self, rows: Codes, owner: str | None = None) -> None:
@@ -164,7 +165,7 @@ class Relation:
 
     def become(self, pairs: Pairs) -> None:
         """Holds exactly these pairs from now on; they contain what was there before."""
-        capacity.check_rows(pairs.count)
+        memory.check_rows(pairs.count)
         self._pending = pairs
         self.size = pairs.count
         self._forget_structures()
@@ -320,9 +321,9 @@ class Relation:
 
     def _grow_rows(self, wanted: int) -> None:
         if wanted > len(self.rows):
-            capacity.check_rows(wanted)
+            memory.check_rows(wanted)
             factor = 4 if self.rows.nbytes < _PLENTY_OF_ROWS else 2
-            room = max(wanted, _FIRST_CAPACITY, min(len(self.rows) * factor, capacity.MOST_ROWS))
+            room = max(wanted, _FIRST_CAPACITY, min(len(self.rows) * factor, memory.MOST_ROWS))
             grown = np.empty((room, self.arity), np.uint32)
             grown[: self.size] = self.facts
             self.rows = grown

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow.compute as pc
 
-from corollary.engines.embedded.relations.hashing import NONE
 from corollary.engines.embedded.relations.index import ChainIndex
+from corollary.engines.embedded.relations.memory import NONE
 from corollary.engines.embedded.relations.relation import Codes, Relation
 from corollary.engines.embedded.values.tables import text_column
 from corollary.engines.embedded.values.universe import Kind, Universe

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
-from corollary.engines.embedded.relations import capacity
+from corollary.engines.embedded.relations import memory
 from corollary.engines.embedded.relations.memory import address, load_u8, load_u64_at_byte, prefetch_u64
 from corollary.engines.embedded.relations.relation import Codes
 from corollary.program import Constant, Iri, Literal, Structure, Value, canonical
@@ -305,8 +305,8 @@ class Universe:
         for start in range(0, count, _PIECE):
             stop = min(count, start + _PIECE)
             size = int(offsets[stop] - offsets[start])
-            if size > capacity.MOST_TEXT:
-                capacity.check_text(int(np.diff(offsets[start : stop + 1]).max()))
+            if size > memory.MOST_TEXT:
+                memory.check_text(int(np.diff(offsets[start : stop + 1]).max()))
             self._reserve(stop - start, size)
             self.size, self._text_size = encode_bytes(
                 data, address(data), offsets, start, stop, int(kind), self.kinds, self.words, self.lengths, self._texts,
@@ -425,7 +425,7 @@ class Universe:
 
     def _reserve(self, entries: int, text: int) -> None:
         wanted = self.size + entries
-        capacity.check_codes(wanted)
+        memory.check_codes(wanted)
         if wanted > len(self.kinds):
             room = max(wanted, len(self.kinds) * 2)
             self.kinds = _grown(self.kinds, room)

@@ -26,7 +26,7 @@ from corollary.planning.steps import Step
 from corollary.program import Atom
 from corollary.reasoning.maintain.chooser import Strategy, Way
 from corollary.reasoning.maintain.counting import counted_rules
-from corollary.reasoning.maintain.step_rules import StepForms
+from corollary.reasoning.maintain.step_rules import ATOMS_TO_INDEX, StepForms
 from corollary.reasoning.maintain.transaction import Task
 
 # -- choice ------------------------------------------------------------------------------------------------------------
@@ -91,11 +91,6 @@ class IndexChoice:
         self.is_used = bool(self._by_rule) or self._default == YIELD
         """Whether a rule uses the index, or may be told to."""
 
-    @property
-    def may_index(self) -> bool:
-        """Whether any rule may ever use the index."""
-        return self._default != HASH or any(word != HASH for word in self._by_rule.values())
-
     def of(self, rule: str) -> str:
         return self._by_rule.get(rule_of_case(rule), self._default)
 
@@ -132,13 +127,12 @@ class IndexChoice:
 # -- strategy ----------------------------------------------------------------------------------------------------------
 
 _NAME = "yield index"
-_ATOMS = 3  # with fewer there is no partial partner to look at in vain
 
 
 class YieldStrategy(Strategy):
     """`others` follows what the index does not."""
 
-    def __init__(self, others: Strategy, choice: IndexChoice, *, discards_errors: bool) -> None:
+    def __init__(self, others: Strategy, wanted: str | Mapping[str, str], *, discards_errors: bool) -> None:
         self._others = others
         self.name, self.recursive_name, self.nonrecursive_name = (
             others.name,
@@ -148,7 +142,7 @@ class YieldStrategy(Strategy):
         self.counts_recursion = others.counts_recursion
         self.follows_closures = others.follows_closures
         self.replaces = others.replaces
-        self._choice = choice
+        self._choice = IndexChoice(wanted)
         self._discards_errors = discards_errors
         self._index: YieldIndex | None = None
         self._relations: dict[str, Relation] = {}
@@ -162,6 +156,11 @@ class YieldStrategy(Strategy):
 
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
         return self._others.steps(graph)
+
+    def may_use_index(self, step: StepForms) -> bool:
+        """Whether a rule of a step uses the index, or may turn out to be better off with it."""
+        words = (YIELD, AUTO) if _may_watch(step) else (YIELD,)
+        return any(self._choice.of(rule.name) in words and self._takes(rule) for rule in step.own_rules)
 
     # -- the index ---------------------------------------------------------------------------------------------------
 
@@ -263,7 +262,7 @@ class YieldStrategy(Strategy):
             return self._others.choose(task)
         indexed = self._indexed_of(task)
         if indexed is None:
-            if not task.step.recursive and self._is_watched(task):
+            if self._is_watched(task):
                 self._watched_since = time.perf_counter()
             return self._others.choose(task)
         if task.step.recursive and not self._only_grows(task, indexed):
@@ -347,9 +346,10 @@ class YieldStrategy(Strategy):
 
     def _is_watched(self, task: Task) -> bool:
         """Whether a rule may be better off with the index."""
-        rules = task.rules.step.rules
-        may_watch = len(rules) == 1 and not task.is_new and len(_atoms(rules[0])) >= _ATOMS
-        return may_watch and self._choice.of(rules[0].name) == AUTO and self._takes(rules[0])
+        if task.is_new or not _may_watch(task.step):
+            return False
+        (rule,) = task.step.own_rules
+        return self._choice.of(rule.name) == AUTO and self._takes(rule)
 
     def _note_others(self, task: Task) -> None:
         """Take notice of what following a rule without the index has taken."""
@@ -418,7 +418,6 @@ def _compactions(transaction: EmbeddedTransaction, name: str) -> int:
     return maintained.compactions if maintained is not None else 0
 
 
-def with_index(others: Strategy, wanted: str | Mapping[str, str], *, discards_errors: bool) -> Strategy:
-    """A strategy whose rules may use the index, or the other one itself where none may."""
-    choice = IndexChoice(wanted)
-    return YieldStrategy(others, choice, discards_errors=discards_errors) if choice.may_index else others
+def _may_watch(step: StepForms) -> bool:
+    """Whether there is one rule whose changes tell what the index would be good for."""
+    return not step.recursive and len(step.own_rules) == 1 and step.most_atoms >= ATOMS_TO_INDEX

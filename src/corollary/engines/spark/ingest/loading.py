@@ -191,7 +191,7 @@ class _Load:
 class Ingest(FactLoader):
     """Loads explicit facts into `store`. Nothing is stored before everything that a call names was read and found right.
 
-    `reports` tells of each load.
+    `reports` tells of each load, `rejects` has the rows of files that were left out.
     """
 
     def __init__(
@@ -210,6 +210,7 @@ class Ingest(FactLoader):
         self._store = store
         self._small_file = small_file
         self.reports: list[LoadReport] = []
+        self.rejects = Rejects()
         self._reject_tables: list[DataFrame] = []
 
     @property

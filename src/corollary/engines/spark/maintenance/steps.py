@@ -20,8 +20,7 @@ from corollary.planning import AggregateSource, NormalBody, NormalRule, normalis
 from corollary.planning.normal_form import alternates
 from corollary.planning.steps import RuleStep, steps_of_rule
 from corollary.program import Atom, Variable, Wildcard
-from corollary.reasoning.maintain.aggregates import GroupRules
-from corollary.reasoning.maintain.step_rules import StepRules
+from corollary.reasoning.maintain.step_rules import GroupRules, StepRules, stated_by
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,10 @@ class SparkStep:
         if self.source is None:
             return None
         return GroupRules(self.owner, self.source, self.job.rules[0].head)
+
+    @cached_property
+    def stated(self) -> dict[str, Atom]:
+        return stated_by(self.own_rules)
 
     @cached_property
     def _split(self) -> tuple[tuple[NormalRule, ...], dict[str, NormalRule]]:
