@@ -38,6 +38,7 @@ from corollary.transactions import Change, Facts, Transaction, TransactionResult
 if TYPE_CHECKING:
     from corollary.backends.backend import Batch, Difference
     from corollary.engines.embedded.report import NodeReport, RunReport
+    from corollary.reasoning.maintain.chooser import Strategy
     from corollary.results import Result
 
 
@@ -156,6 +157,15 @@ class KnowledgeBase(Stored, Streaming):
         is, changes nothing. A mistake, a limit or an interrupt leaves everything as it was. Rules may have `@input`, `@output`
         and host functions only where the setting `allow`, or `allow` here, has "inputs", "outputs", "functions".
         """
+        return self._apply(written, allow)
+
+    def _apply(
+        self,
+        written: Sequence[Change | str | PathLike[str]],
+        allow: Collection[str] = (),
+        stream: Strategy | None = None,
+    ) -> TransactionResult:
+        """Makes changes together; those of a stream are followed by its strategy."""
         permissions = self._permitted(allow)
         with self._operation() as run:
             self._materialise(run)
@@ -167,10 +177,10 @@ class KnowledgeBase(Stored, Streaming):
                 [(self.data_name(name), facts) for change in changes for name, facts in change.insert.items()],
                 [(self.data_name(name), facts) for change in changes for name, facts in change.delete.items()],
             )
-            return self._tell(self._change(batch, self._taken_in(edit, batch), run))
+            return self._tell(self._change(batch, self._taken_in(edit, batch), run, stream))
 
     def _permitted(self, allow: Collection[str]) -> Permissions:
-        """What rules that come at run time may do, where a call allows something beside the setting."""
+        """Return the permissions of rules that come at run time; a call may allow something beside the setting."""
         return Permissions.of(self.settings.allowing(allow)) if allow else self._permissions
 
     def _taken_in(self, edit: RuleEdit | None, batch: Batch) -> Analysis:
@@ -186,7 +196,7 @@ class KnowledgeBase(Stored, Streaming):
             if info.arity is not None:
                 batch.arities.setdefault(name, info.arity)
 
-    def _change(self, batch: Batch, analysis: Analysis, run: Run) -> Difference:
+    def _change(self, batch: Batch, analysis: Analysis, run: Run, stream: Strategy | None = None) -> Difference:
         """Makes one transaction of facts and of the program after them: the one way of every change.
 
         Where rules depend on which predicates and forms of terms there are, the new facts may bring some of them.
@@ -198,8 +208,8 @@ class KnowledgeBase(Stored, Streaming):
         self._kinds = None
         if not self._is_derived:
             self._asking.forget_answers()
-        with self._becoming(after if is_changed else None):
-            difference = self._backend.apply(batch, after.evaluated if is_changed else None, run)
+        journal = self._durable.next_version(after) if self._durable is not None else None
+        difference = self._backend.apply(batch, after.evaluated if is_changed else None, run, journal, stream)
         self.analysis = after
         return difference
 

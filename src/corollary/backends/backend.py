@@ -16,7 +16,9 @@ from corollary.program.patterns import Form
 from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
+    from corollary.engines.base import Journal
     from corollary.engines.embedded.report import RunReport
+    from corollary.reasoning.maintain.chooser import Strategy
     from corollary.reasoning.run import Run
     from corollary.results import Result
     from corollary.transactions import MaintenanceReport
@@ -121,10 +123,18 @@ class Backend(Protocol):
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
-    def apply(self, batch: Batch, graph: RuleGraph | None, run: Run) -> Difference:
+    def apply(
+        self,
+        batch: Batch,
+        graph: RuleGraph | None,
+        run: Run,
+        journal: Journal | None = None,
+        stream: Strategy | None = None,
+    ) -> Difference:
         """Changes explicit facts and rules together, or raises and changes nothing.
 
-        Before anything was derived, nothing is derived now, and only the numbers of the report tell of the change.
+        Before anything was derived, nothing is derived now, and only the numbers of the report tell of the change. A journal
+        keeps the change before it happens; that of a stream is followed by its strategy, where the engine is embedded.
         """
         ...
 

@@ -19,10 +19,12 @@ from corollary.reasoning.run import Run, memory_as_a_limit
 from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
+    from corollary.engines.base import Journal
     from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.relations.relation import Codes
     from corollary.engines.embedded.report import RunReport
     from corollary.engines.spark.publish.views import SparkViews
+    from corollary.reasoning.maintain.chooser import Strategy
     from corollary.reasoning.maintain.report import Outcome
     from corollary.results import CountedRows, Result
 
@@ -99,14 +101,21 @@ class EmbeddedBackend:
             self.engine.materialise(run, change)
         self.include(given)
 
-    def apply(self, batch: Batch, graph: RuleGraph | None, run: Run) -> Difference:
+    def apply(
+        self,
+        batch: Batch,
+        graph: RuleGraph | None,
+        run: Run,
+        journal: Journal | None = None,
+        stream: Strategy | None = None,
+    ) -> Difference:
         assert isinstance(batch, Loader)
         if not self.is_started or not self.is_materialised:
             return self._waiting(batch, graph, run)
         from corollary.engines.embedded.maintenance.changing_facts import FactChange
 
         with memory_as_a_limit():
-            outcome = self.engine.apply(FactChange(batch.deleted, batch.take()), graph, run)
+            outcome = self.engine.apply(FactChange(batch.deleted, batch.take()), graph, run, journal, stream)
         self._graph = graph or self._graph
         self.include(batch)
         return self._difference(outcome)

@@ -23,6 +23,7 @@ from corollary.settings import Limits, Settings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from corollary.engines.base import Journal
     from corollary.engines.embedded.report import RunReport
     from corollary.engines.spark.context import Context, SparkSettings
     from corollary.engines.spark.engine import SparkEngine
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from corollary.engines.spark.maintenance.changing_facts import SparkChangingFacts
     from corollary.engines.spark.maintenance.explicit_changes import ExplicitFacts
     from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
-    from corollary.engines.spark.maintenance.transaction import SparkTransaction
     from corollary.engines.spark.publish.views import SparkViews
     from corollary.engines.spark.relations import Frame, FrameStore
+    from corollary.reasoning.maintain.chooser import Strategy
     from corollary.reasoning.maintain.report import Outcome
     from corollary.reasoning.maintain.transaction import Maintainer
     from corollary.results import Result
@@ -78,10 +79,6 @@ class SparkBackend:
         self.arities: dict[str, int] = {}
         self.defined: set[str] = set()
         self.rejects = Rejects()
-        self.committing: Callable[[SparkTransaction], None] | None = None
-        """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
-        self.preparing: Callable[[Run], None] | None = None
-        """Called once, before the first change; when it raises, nothing changes, and the next change calls it again."""
 
     # -- starting ----------------------------------------------------------------------------------------------------
 
@@ -234,9 +231,20 @@ class SparkBackend:
             self._known_maintainer = engine.report, Maintainer(facts, self._graph, strategy)
         return self._known_maintainer[1]
 
-    def apply(self, batch: Batch, graph: RuleGraph | None, run: Run) -> Difference:
-        """Changes facts and rules, and what follows from them; or raises, and nothing has changed."""
+    def apply(
+        self,
+        batch: Batch,
+        graph: RuleGraph | None,
+        run: Run,
+        journal: Journal | None = None,
+        stream: Strategy | None = None,
+    ) -> Difference:
+        """Changes facts and rules, and what follows from them; or raises, and nothing has changed.
+
+        A journal gets the transaction, which tells its changes of support.
+        """
         assert isinstance(batch, SparkBatch)
+        assert stream is None, "the strategies of streams are for the embedded engine"
         if not self._is_derived:
             if run.counts_facts and not batch.is_empty:
                 run.check(self.store.facts + batch.count)
@@ -250,7 +258,7 @@ class SparkBackend:
             self.arities.update(batch.arities)
             return only_explicit(batch.count)
         with self.running(run):
-            difference = self._changed(batch.deleted, batch.frames(), graph, run)
+            difference = self._changed(batch.deleted, batch.frames(), graph, run, journal)
         batch.include_in(self._ingest)
         return difference
 
@@ -258,19 +266,27 @@ class SparkBackend:
         assert isinstance(batch, SparkBatch)
         self.arities.update(batch.arities)
 
-    def _changed(self, deletes: ExplicitFacts, inserts: ExplicitFacts, graph: RuleGraph | None, run: Run) -> Difference:
+    def _changed(
+        self,
+        deletes: ExplicitFacts,
+        inserts: ExplicitFacts,
+        graph: RuleGraph | None,
+        run: Run,
+        journal: Journal | None,
+    ) -> Difference:
         from corollary.engines.spark.maintenance.from_scratch import SparkDerivedFacts
         from corollary.reasoning.maintain.from_scratch import change_from_scratch
 
-        self.prepare(run)
+        if journal is not None:
+            journal.prepare(run)
         engine, wanted = self.engine, graph or self._graph
         if self.settings.updates:
             maintainer = self._maintainer
 
             def commit(outcome: Outcome) -> None:
                 run.seal()
-                if self.committing is not None:
-                    self.committing(maintainer.facts.state)
+                if journal is not None:
+                    journal.commit(maintainer.facts.state)
 
             outcome = engine.change(lambda: maintainer.apply((deletes, inserts), graph, run, commit), wanted, run)
         else:
@@ -278,13 +294,6 @@ class SparkBackend:
             outcome = change_from_scratch(derived, (deletes, inserts), wanted, run, lambda outcome: None)
         self._graph = wanted
         return self._difference(outcome)
-
-    def prepare(self, run: Run) -> None:
-        """A change is about to come."""
-        preparing = self.preparing
-        if preparing is not None:
-            self.watched(lambda: preparing(run), run)
-            self.preparing = None
 
     def _difference(self, outcome: Outcome) -> Difference:
         from corollary.transactions import MaintenanceReport

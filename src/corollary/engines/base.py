@@ -52,6 +52,26 @@ class TryAgain(Exception):
     """Raised when a transaction was given up because the facts had to be kept in another way first; now they are."""
 
 
+class Journal(Protocol):
+    """Keeps every change of an engine before it happens, as a store does. It comes along with each of them."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is nothing to prepare."""
+        ...
+
+    def prepare(self, run: Run) -> None:
+        """Get ready for the first change that comes; when it raises, nothing changes, and the next change does it again."""
+        ...
+
+    def commit(self, changes: Any) -> None:
+        """Keep a transaction that is computed and that nobody has seen yet; when it raises, the transaction never was.
+
+        `changes` are those of support, in the form of the engine.
+        """
+        ...
+
+
 # -- all steps of a program --------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,43 +19,44 @@ from corollary.store.store import Commit, Store
 
 
 class Durable:
-    """Binds an engine to a store. `analysis` gives the program as it will be after the transaction that runs.
+    """Binds an engine with a program to a store.
 
     `is_current`: the settings of the store hold until the program or the way of changes is another one.
     """
 
-    def __init__(
-        self, engine: Exchange, analysis: Callable[[], Analysis], store: Store, *, is_current: bool = True
-    ) -> None:
+    def __init__(self, engine: Exchange, analysis: Analysis, store: Store, *, is_current: bool = True) -> None:
         self.store = store
         self.cause = ""
         """Why the next version comes, for the history; empty where what it changes says enough."""
         self.marks: dict[str, Any] = {}
         """What the next version and those after it say beside their facts."""
         self._engine = engine
-        self._analysis = analysis
         self._written_at: int | None = None  # how many transactions had happened when the last version was written
-        self._known = self._described() if is_current else (None, None)
-        engine.call_before_commits(self._commit)
+        self._known = self._described(analysis) if is_current else (None, None)
+        engine.keep_journal()
 
-    def _commit(self) -> None:
+    def next_version(self, analysis: Analysis) -> NextVersion:
+        """Return the journal of a change after which the program is this one."""
+        return NextVersion(self, self._engine, analysis)
+
+    def commit(self, analysis: Analysis, changes: Any) -> None:
         """Write the version of a transaction that is computed."""
         version, commits = self.store.version, self._engine.commits
         if commits is not None and self._written_at == commits:
             message = f"a change of {self.store.path} was interrupted when version {version} had just been written"
             raise problem(catalogue.STORE_CONFLICT, message, "open it again: the change is there")
         try:
-            self._write()
+            self._write(analysis, changes)
         finally:
             if self.store.version != version:
                 self._written_at = commits
 
-    def _write(self) -> None:
+    def _write(self, analysis: Analysis, made: Any) -> None:
         """Write the next version, if anything has changed."""
         before, marks = self.store.meaning, {**self.store.meaning.marks, **self.marks}
-        program, settings, arities = self._program()
+        program, settings, arities = self._program(analysis)
         is_silent = (program, marks) == (before.program, before.marks)
-        changes = self._engine.changes(self.store, is_silent=is_silent)
+        changes = self._engine.changes(self.store, made, is_silent=is_silent)
         if changes is None:
             return
         predicates = {**arities, **before.predicates, **changes.arities}
@@ -70,30 +70,47 @@ class Durable:
             )
         )  # fmt: skip
         self._engine.note_stored()
-        self._known = self._described()
+        self._known = self._described(analysis)
 
-    def _program(self) -> tuple[Rows, dict[str, Any], dict[str, int]]:
+    def _program(self, analysis: Analysis) -> tuple[Rows, dict[str, Any], dict[str, int]]:
         """Return the program and the settings of the next version, and the predicates that came with these."""
-        analysis, way = self._analysis(), self._engine.way_of_changes
+        way = self._engine.way_of_changes
         if analysis is self._known[0] and way is self._known[1] and not self._engine.is_regrouped:
             return self.store.meaning.program, self.store.meaning.settings, {}
         return rows_of(analysis), self._engine.settings(analysis), known_arities(self._engine, analysis)
 
-    def _described(self) -> tuple[Analysis | None, object]:
+    def _described(self, analysis: Analysis) -> tuple[Analysis | None, object]:
         """Return what program and settings depend on; while both are the same objects, so are these."""
-        return self._analysis(), self._engine.way_of_changes
+        return analysis, self._engine.way_of_changes
 
-    def compact(self, run: Run) -> None:
+    def compact(self, analysis: Analysis, run: Run) -> None:
         """Write all facts into the tables, without changes beside them, as the next version, which means the same."""
 
         def work() -> None:
             self._engine.prepare(run)
             is_anew = self._engine.shows_other_facts
-            write_everything(self._engine, self._analysis(), self.store, "compacted", run, is_anew=is_anew)
+            write_everything(self._engine, analysis, self.store, "compacted", run, is_anew=is_anew)
 
         self._engine.carry_out(work, run)
         self._engine.forget_regrouping()
-        self._known = self._described()
+        self._known = self._described(analysis)
+
+
+class NextVersion:
+    """The journal of one change, which becomes a version of a store (`engines.base.Journal`)."""
+
+    def __init__(self, durable: Durable, engine: Exchange, analysis: Analysis) -> None:
+        self._durable, self._engine, self._analysis = durable, engine, analysis
+
+    @property
+    def is_ready(self) -> bool:
+        return self._engine.is_ready
+
+    def prepare(self, run: Run) -> None:
+        self._engine.prepare(run)
+
+    def commit(self, changes: Any) -> None:
+        self._durable.commit(self._analysis, changes)
 
 
 def counts_of(parts: list[StoredChange], rules_added: int = 0, rules_removed: int = 0) -> Counts:
@@ -158,11 +175,11 @@ def save(engine: Exchange, analysis: Analysis, path: Path, cause: str, run: Run)
     return store
 
 
-def restore(engine: Exchange, analysis: Callable[[], Analysis], store: Store, run: Run) -> Durable:
+def restore(engine: Exchange, analysis: Analysis, store: Store, run: Run) -> Durable:
     """Fill an engine that has the rules of a store with the facts of it."""
 
     engine.arities.update(store.meaning.predicates)
-    known, wanted = store.meaning.settings, engine.settings(analysis())
+    known, wanted = store.meaning.settings, engine.settings(analysis)
     unchanged = {name for name in (OWNERS, AUXILIARY) if known.get(name) == wanted[name]}
     engine.carry_out(lambda: engine.restore(store, analysis, run, unchanged), run)
     # Where owners have changed, those of the store hold until the first change, which brings the others.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class EmbeddedExchange:
         self._terms = StoredTerms(backend.engine.universe)
         self._new_terms: Callable[[], Codes] = lambda: _NO_CODES
         self._carried: list[StoredChange] = []
+        self._regroup: Callable[[Run], list[StoredChange]] | None = None
         self.arities = backend.arities
 
     @property
@@ -79,19 +81,26 @@ class EmbeddedExchange:
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
-    def call_before_commits(self, commit: Callable[[], None]) -> None:
-        self._engine.set_committing(commit)
+    def keep_journal(self) -> None:
+        self._engine.keep_journal()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._regroup is None
 
     def prepare(self, run: Run) -> None:
-        self._engine.prepare(run)
+        if self._regroup is not None:
+            self._carried, self._regroup = self._regroup(run), None
 
     def export(self, analysis: Analysis, run: Run, *, is_first: bool) -> EmbeddedExport:
         export = EmbeddedExport(self._engine.counting(run), self._terms, run)
         self._new_terms = lambda: export.new_terms
         return export
 
-    def changes(self, store: Store, *, is_silent: bool) -> TransactionChanges | None:
-        parts, codes, terms = parts_of_changes(self._engine.support_changes(), self._terms)
+    def changes(
+        self, store: Store, made: Callable[[], Sequence[SupportChange]], *, is_silent: bool
+    ) -> TransactionChanges | None:
+        parts, codes, terms = parts_of_changes(made(), self._terms)
         is_only_regrouped = is_silent and not any(part.owner == EXPLICIT for part in parts)
         if self._carried:
             parts = merged([*self._carried, *parts])
@@ -112,10 +121,10 @@ class EmbeddedExchange:
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
-    def restore(self, store: Store, analysis: Callable[[], Analysis], run: Run, unchanged: Collection[str]) -> None:
+    def restore(self, store: Store, analysis: Analysis, run: Run, unchanged: Collection[str]) -> None:
         self._terms = StoredTerms(self._engine.universe, store.meaning.collisions)
         if OWNERS in unchanged:
-            self._take_in(store, analysis(), run, AUXILIARY in unchanged)
+            self._take_in(store, analysis, run, AUXILIARY in unchanged)
         else:
             self._derive(store, run)
 
@@ -143,11 +152,7 @@ class EmbeddedExchange:
             self._backend.defined.add(name)
             engine.insert(name, facts_of(relation), run)
         engine.materialise(run)
-
-        def carry(run: Run) -> None:
-            self._carried = _regrouping(store, engine, self._terms, run)
-
-        engine.preparing = carry
+        self._regroup = partial(_regrouping, store, engine, self._terms)
 
 
 def settings_of(backend: EmbeddedBackend, analysis: Analysis) -> dict[str, Any]:

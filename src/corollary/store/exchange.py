@@ -98,8 +98,13 @@ class Exchange(Protocol):
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
-    def call_before_commits(self, commit: Callable[[], None]) -> None:
-        """Call a function whenever a transaction is computed; what it raises takes the transaction back."""
+    def keep_journal(self) -> None:
+        """From now on every change goes into the store."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is nothing to prepare."""
         ...
 
     def prepare(self, run: Run) -> None:
@@ -110,8 +115,8 @@ class Exchange(Protocol):
         """Return everything; the first version of a store has all constants."""
         ...
 
-    def changes(self, store: Store, *, is_silent: bool) -> TransactionChanges | None:
-        """Return the changes of the transaction that is computed.
+    def changes(self, store: Store, made: Any, *, is_silent: bool) -> TransactionChanges | None:
+        """Return the changes of the transaction that is computed; the engine gives those that it has `made` of support.
 
         None where nothing has changed and the version would say nothing else either (`is_silent`).
         """
@@ -127,7 +132,7 @@ class Exchange(Protocol):
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
-    def restore(self, store: Store, analysis: Callable[[], Analysis], run: Run, unchanged: Collection[str]) -> None:
+    def restore(self, store: Store, analysis: Analysis, run: Run, unchanged: Collection[str]) -> None:
         """Take in the facts of a store, or where others own them now, the explicit ones, and derive the rest.
 
         `unchanged` are those of the settings `OWNERS` and `AUXILIARY` that are as the store has them.

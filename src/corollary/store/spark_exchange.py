@@ -94,7 +94,7 @@ class SparkExchange:
     def __init__(self, backend: SparkBackend) -> None:
         self._backend = backend
         self._context = backend.context
-        self._transaction: SparkTransaction | None = None
+        self._regroup: Callable[[Run], None] | None = None
         self._flips: Rows = []
         self._base: Base | None = None
         self._is_bound = self._is_exported = False
@@ -126,21 +126,20 @@ class SparkExchange:
 
     # -- out -----------------------------------------------------------------------------------------------------------
 
-    def call_before_commits(self, commit: Callable[[], None]) -> None:
-        def committing(transaction: SparkTransaction) -> None:
-            self._transaction = transaction
-            try:
-                commit()
-            finally:
-                self._transaction = None
-
+    def keep_journal(self) -> None:
         self._is_bound = True
         if self._is_exported:
             self._context.universe.unstored.clear()
-        self._backend.committing = committing
+
+    @property
+    def is_ready(self) -> bool:
+        return self._regroup is None
 
     def prepare(self, run: Run) -> None:
-        self._backend.prepare(run)
+        regroup = self._regroup
+        if regroup is not None:
+            self._backend.watched(lambda: regroup(run), run)
+            self._regroup = None
 
     def export(self, analysis: Analysis, run: Run, *, is_first: bool) -> SparkExport:
         universe = self._context.universe
@@ -148,17 +147,15 @@ class SparkExchange:
         self._is_exported = True
         return SparkExport(self._backend, analysis.evaluated, terms)
 
-    def changes(self, store: Store, *, is_silent: bool) -> TransactionChanges | None:
-        transaction = self._transaction
-        assert transaction is not None
-        support = list(transaction.support_changes())
+    def changes(self, store: Store, made: SparkTransaction, *, is_silent: bool) -> TransactionChanges | None:
+        support = list(made.support_changes())
         if is_silent and not any(change.rows for _, _, change in support):
             return None
         stem = f"changes-{store.version + 1:010}"
-        flips = _together([*transaction.visible_changes(), *self._flips])
+        flips = _together([*made.visible_changes(), *self._flips])
         parts, files, rows = parts_of_transaction(support, flips, store.versions.folder, stem)
         terms, more = self._new_terms(store)
-        arities = {name: arity for name, arity in transaction.arities() if not is_auxiliary(name)}
+        arities = {name: arity for name, arity in made.arities() if not is_auxiliary(name)}
         return TransactionChanges(parts, terms, arities, [*files, *more], rows, self._base)
 
     def _new_terms(self, store: Store) -> tuple[pa.Table, list[str]]:
@@ -182,10 +179,10 @@ class SparkExchange:
 
     # -- in ------------------------------------------------------------------------------------------------------------
 
-    def restore(self, store: Store, analysis: Callable[[], Analysis], run: Run, unchanged: Collection[str]) -> None:
+    def restore(self, store: Store, analysis: Analysis, run: Run, unchanged: Collection[str]) -> None:
         backend, context = self._backend, self._context
         context.universe.restore(list(term_frames(context, store)), store.meaning.collisions)
-        restore_facts(backend, analysis().evaluated, store)
+        restore_facts(backend, analysis.evaluated, store)
         backend.defined.update(name for name in backend.store.arities if not is_auxiliary(name))
         if OWNERS in unchanged:
             backend.engine.know_restored()
@@ -194,10 +191,9 @@ class SparkExchange:
         before = {name: backend.store.visible(name) for name in backend.defined}
         backend.engine.forget()
         backend.engine.materialise(run)
-        opened = analysis()  # within a transaction it tells of the program after it
-        backend.preparing = lambda run: self._regroup(store, opened, before, run)
+        self._regroup = lambda run: self._take_over(store, analysis, before, run)
 
-    def _regroup(self, store: Store, opened: Analysis, before: Mapping[str, Frame], run: Run) -> None:
+    def _take_over(self, store: Store, opened: Analysis, before: Mapping[str, Frame], run: Run) -> None:
         """Make what was derived with owners of its own a part of the next version; `before` was visible so far."""
         store.check_newest()
         self._flips = list(_flips(self._backend, before))

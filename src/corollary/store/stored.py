@@ -42,7 +42,6 @@ class Stored:
     analysis: Analysis
     _backend: Backend
     _lock: threading.RLock
-    _editing: Analysis | None = None
     _durable: Durable | None = None
     _publishers: list[Publisher | ChangeFeed] = []  # noqa: RUF012  (replaced, never changed)
 
@@ -80,7 +79,7 @@ class Stored:
             kb._materialise(run)
             exchange = kb._exchange()
             store = save(exchange, kb.analysis, Path(path), "created", run)
-            kb._durable = Durable(exchange, kb._analysis_to_be, store)
+            kb._durable = Durable(exchange, kb.analysis, store)
         return kb
 
     @classmethod
@@ -96,7 +95,7 @@ class Stored:
         store, kb = cls._with_rules(path, engine, version, options)
         kb._check_follows_changes()
         with kb._operation() as run:
-            kb._durable = restore(kb._exchange(), kb._analysis_to_be, store, run)
+            kb._durable = restore(kb._exchange(), kb.analysis, store, run)
         return kb
 
     @classmethod
@@ -274,7 +273,7 @@ class Stored:
     def compact(self) -> None:
         """Rewrite all facts as a new version that means the same. Small files are merged now and then anyway."""
         with self._operation() as run:
-            self._stored("compact").compact(run)
+            self._stored("compact").compact(self.analysis, run)
 
     def vacuum(self, keep: int = 1) -> int:
         """Forget all versions but the last ones, and return the bytes that were freed."""
@@ -282,15 +281,6 @@ class Stored:
             return self._stored("vacuum").store.vacuum(keep)
 
     # -- for transactions --------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _becoming(self, analysis: Analysis | None) -> Iterator[None]:
-        """A transaction runs after which the program is another one."""
-        self._editing = analysis
-        try:
-            yield
-        finally:
-            self._editing = None
 
     def _read_changes(self, path: str | PathLike[str], permissions: Permissions) -> Change:
         from corollary.store.change_file import read_changes
@@ -321,10 +311,6 @@ class Stored:
             raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
 
     # -- for the methods above ---------------------------------------------------------------------------------------
-
-    def _analysis_to_be(self) -> Analysis:
-        """The program as it will be after the transaction that runs."""
-        return self._editing or self.analysis
 
     def _stored(self, what: str) -> Durable:
         if self._durable is None:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from corollary.engines.embedded.marking.strategy import MarkingStrategy
     from corollary.program import Program
+    from corollary.reasoning.maintain.chooser import Strategy
     from corollary.reasoning.run import Run
+    from corollary.store.durable import Durable
     from corollary.streams.async_stream import AsyncStream
     from corollary.streams.stream import Stream
     from corollary.streams.structured import SparkStream
@@ -33,6 +35,7 @@ class Streaming:
     analysis: Analysis
     _backend: Backend
     _lock: threading.RLock
+    _durable: Durable | None
 
     def stream(
         self,
@@ -70,7 +73,15 @@ class Streaming:
             raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
         positions = Positions(self, name) if name is not None else None
         updates = resumed_source(source, positions.last, **options) if positions else source_of(source, **options)
-        target = Target(self, self._backend, self._operation, strategy=strategy, largest=largest)
+        target = Target(
+            self,
+            self._backend,
+            self._operation,
+            lambda change, followed_by: self._apply([change], stream=followed_by),
+            strategy=strategy,
+            largest=largest,
+            is_stored=self._durable is not None,
+        )
         return Stream(target, updates, policy, rejects, positions)
 
     def stream_async(self, source: Any, *, queue_size: int = 64, **options: Any) -> AsyncStream:
@@ -132,6 +143,8 @@ class Streaming:
         def marking(self, **marks: Any) -> AbstractContextManager[None]: ...
 
         def apply(self, *changes: Any) -> TransactionResult: ...
+
+        def _apply(self, written: Sequence[Any], *, stream: Strategy | None) -> TransactionResult: ...
 
         def arity(self, predicate: str) -> int | None: ...
 

@@ -102,8 +102,6 @@ STRATEGIES = ("bf-marking", "bf", "dred-marking", "dred", "auto", "sets")
 class Streamed(Protocol):
     """The part of a knowledge base that a stream uses."""
 
-    def apply(self, *changes: Change) -> TransactionResult: ...
-
     @property
     def program(self) -> Program: ...
 
@@ -132,9 +130,11 @@ class Target:
         kb: Streamed,
         backend: Backend,
         operation: Callable[[], AbstractContextManager[Run]],
+        apply: Callable[[Change, MarkingStrategy | None], TransactionResult],
         *,
         strategy: str | MarkingStrategy,
         largest: int,
+        is_stored: bool,
     ) -> None:
         if isinstance(strategy, str) and strategy not in STRATEGIES:
             raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
@@ -144,6 +144,7 @@ class Target:
             raise _not_streamed("this knowledge base promised that nothing would change", "updates=True is the default")
         self.kb = kb
         self._backend = backend
+        self._apply = apply
         self.operation = operation
         """Begins an operation on the knowledge base, which excludes all others."""
         self._codes = KnownCodes(backend)
@@ -152,7 +153,7 @@ class Target:
         with operation() as run:
             kb.materialise()
             # In a directory, following changes in another way is a version, which has to wait for something that changes.
-            if self.strategy is not None and backend.engine.committing is None:
+            if self.strategy is not None and not is_stored:
                 backend.engine.begin_stream(self.strategy, run)
 
     def close(self) -> None:
@@ -192,11 +193,8 @@ class Target:
             self._check_deleted(prepared, update)
             if self.strategy is not None:
                 self.strategy.look = look
-            self._backend.engine.next_stream = self.strategy  # another stream may have come in between
-            try:
-                result = self.kb.apply(Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules))
-            finally:
-                self._backend.engine.next_stream = None
+            encoded = Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules)
+            result = self._apply(encoded, self.strategy)  # another stream may have come in between
             return result, self._statistics(result)
 
     def _statistics(self, result: TransactionResult) -> UpdateStatistics:

@@ -16,6 +16,7 @@ from corollary.transactions import Change
 from tests.budgets import examples
 from tests.engine_suite.scripts import apply, difference, expected, follow, minus, visible
 from tests.engines.embedded.scenarios import engine_of
+from tests.engines.embedded.trusted_state import keep_with, note
 from tests.generator import EVERYTHING, POSITIVE, Scenario, scenarios
 
 SMALL = {"max_facts": 10, "max_groups": 4, "max_changes": 3}
@@ -114,12 +115,7 @@ class _Journal:
         kb.materialise()
         self._engine = engine_of(kb)
         self._known = self._supports()
-        self._engine.set_committing(self._note)
-
-    def _note(self) -> None:
-        for change in self._engine.support_changes():
-            for row, amount in zip(change.facts.tolist(), change.change.tolist(), strict=True):
-                self._known[change.predicate, change.owner, tuple(row)] += amount
+        keep_with(kb, lambda changes: note(changes, self._known))
 
     def _supports(self) -> Counter:
         found: Counter = Counter()

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import Change, KnowledgeBase, Limits, ProgramError
+from corollary.engines.embedded.maintenance.journal import SupportChange
 from tests.budgets import examples
 from tests.engine_suite.scripts import apply, difference, expected, minus, visible
 from tests.engines.embedded.scenarios import deriving_everything, engine_of
-from tests.engines.embedded.trusted_state import check_state, keep_journal, support_of
+from tests.engines.embedded.trusted_state import check_state, keep_journal, keep_with, note, support_of
 from tests.generator import EVERYTHING, Scenario, scenarios
 
 WAYS = st.lists(st.booleans(), min_size=1, max_size=4)  # for each change whether everything is derived
@@ -41,16 +42,15 @@ def test_a_change_that_cannot_be_written_leaves_everything_as_it_was(scenario: S
     kb = KnowledgeBase(scenario.program)
     engine = engine_of(kb)
     journal = keep_journal(kb)
-    note, is_full = engine.committing, True
-    assert note is not None
+    is_full = True
 
-    def write() -> None:
+    def write(changes: list[SupportChange]) -> None:
         if is_full:
             raise OSError("the disk is full")
-        note()
+        note(changes, journal)
 
     with deriving_everything(True):
-        engine.set_committing(write)
+        keep_with(kb, write)
         supported, commits = support_of(engine), engine.commits
         for change in scenario.changes:
             if change.add_rules or change.remove_rules:

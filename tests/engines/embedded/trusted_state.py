@@ -17,14 +17,17 @@ Between two changes, whoever followed the last one, these hold:
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from corollary import KnowledgeBase
+from corollary.analysis import Analysis
 from corollary.analysis.lowering import is_possible
 from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.engine import EmbeddedEngine
+from corollary.engines.embedded.maintenance.journal import SupportChange
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, UNBORN, MaintainedRelation
 from corollary.engines.embedded.marking.strategy import MarkingStrategy
 from corollary.engines.embedded.marking.tables import EXPLICIT as FROM_OUTSIDE
@@ -32,6 +35,7 @@ from corollary.engines.embedded.marking.tables import PRESENT
 from corollary.engines.embedded.relations.relation import Relation
 from corollary.planning.steps import RuleStep, Step, is_auxiliary
 from corollary.program import Constant, Program
+from corollary.reasoning.run import Run
 from tests.engine_suite.scripts import expected, visible
 from tests.engines.embedded.scenarios import Support, engine_of, owner_name, support
 from tests.oracle.evaluator import Relations, head_facts, solutions
@@ -68,17 +72,40 @@ def _check_facts(kb: KnowledgeBase, program: Program) -> None:
 
 def keep_journal(kb: KnowledgeBase) -> Journal:
     """Support, which every change from now on goes into as a store would write it."""
-    engine = engine_of(kb)
     kb.materialise()
-    journal = support_of(engine)
-
-    def note() -> None:
-        for change in engine.support_changes():
-            for row, count in zip(change.facts.tolist(), change.change.tolist(), strict=True):
-                journal[change.predicate, change.owner, tuple(row)] += count
-
-    engine.set_committing(note)
+    journal = support_of(engine_of(kb))
+    keep_with(kb, lambda changes: note(changes, journal))
     return journal
+
+
+def note(changes: Iterable[SupportChange], journal: Journal) -> None:
+    for change in changes:
+        for row, count in zip(change.facts.tolist(), change.change.tolist(), strict=True):
+            journal[change.predicate, change.owner, tuple(row)] += count
+
+
+def keep_with(kb: KnowledgeBase, write: Callable[[list[SupportChange]], object]) -> None:
+    """Every change from now on comes with a journal that writes changes of support in this way."""
+    engine_of(kb).keep_journal()
+    kb._durable = _Written(write)
+
+
+class _Written:
+    """In the place of a store."""
+
+    is_ready = True
+
+    def __init__(self, write: Callable[[list[SupportChange]], object]) -> None:
+        self._write = write
+
+    def next_version(self, analysis: Analysis) -> _Written:
+        return self
+
+    def prepare(self, run: Run) -> None:
+        pass
+
+    def commit(self, changes: Callable[[], list[SupportChange]]) -> None:
+        self._write(changes())
 
 
 def support_of(engine: EmbeddedEngine) -> Journal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import event
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
-from corollary.engines.base import EXPLICIT
+from corollary.engines.base import EXPLICIT, Journal
 from corollary.engines.embedded.evaluation import Evaluation, FactCount, Plans, RelationStore, Report
 from corollary.engines.embedded.kernels.runner import CORES, Work
 from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts, FactChange
@@ -129,14 +129,8 @@ class EmbeddedEngine:
         self._is_exact = False  # no constant equals another one while rules run
         self._stream: Strategy | None = None
         self._is_streaming = False
-        self._derived_changes: list[SupportChange] | None = None  # of a change that was followed by deriving everything
+        self._keeps_journal = False
         self.report = RunReport()
-        self.committing: Callable[[], None] | None = None
-        """Called when a transaction is computed and nobody has seen it yet; when it raises, the transaction never was."""
-        self.preparing: Callable[[Run], None] | None = None
-        """Called once, before the first change; when it raises, nothing changes, and the next change calls it again."""
-        self.next_stream: Strategy | None = None
-        """How the change that comes is to be followed, where it is one of a stream."""
 
     @property
     def universe(self) -> Universe:
@@ -176,22 +170,32 @@ class EmbeddedEngine:
                     relation.keep(np.arange(relation.size) < sizes[name])
             raise
 
-    def apply(self, facts: FactChange, graph: RuleGraph | None = None, run: Run | None = None) -> Outcome:
-        """Changes facts and rules together, or raises and leaves everything as it was."""
+    def apply(
+        self,
+        facts: FactChange,
+        graph: RuleGraph | None = None,
+        run: Run | None = None,
+        journal: Journal | None = None,
+        stream: Strategy | None = None,
+    ) -> Outcome:
+        """Changes facts and rules together, or raises and leaves everything as it was.
+
+        A journal gets the changes of support as a function that returns them. A change of a stream is followed by its strategy.
+        """
         assert self.is_materialised
         run = run or Run()
         if not self._is_maintained:
             return change_from_scratch(self, facts, graph or self._graph, run, lambda outcome: None)
-        if graph is not None or not self._waits_for_a_change(facts):
-            self._turn(run)
+        if graph is not None or not self._waits_for_a_change(facts, journal, stream):
+            self._turn(run, journal, stream)
         if graph is None and self._is_cheaper_anew(facts):
-            return self._apply_from_scratch(facts, run)
+            return self._apply_from_scratch(facts, run, journal)
         maintainer = self._follow()
 
         def commit(outcome: Outcome) -> None:
             run.seal()
-            if self.committing is not None:
-                self.committing()
+            if journal is not None:
+                journal.commit(maintainer.facts.support_changes)
 
         outcome = maintainer.apply(facts, graph, run, commit, self.following)
         if graph is not None:
@@ -227,24 +231,24 @@ class EmbeddedEngine:
         explicit = sum(self.count(name) for name in self.predicates if name not in heads)
         return is_large(changed, explicit, self._graph, costs)
 
-    def _apply_from_scratch(self, facts: FactChange, run: Run) -> Outcome:
+    def _apply_from_scratch(self, facts: FactChange, run: Run, journal: Journal | None) -> Outcome:
         maintainer = self._follow()
-        supported = list(self.supports()) if self.committing is not None else []
+        supported = list(self.supports()) if journal is not None else []
 
         def commit(outcome: Outcome) -> None:
             assert self._maintainer is not None
             self._maintainer.commits = maintainer.commits
-            if self.committing is not None:
-                self._derived_changes = [*maintainer.facts.carried, *changes_between(supported, self.supports())]
+            changes: list[SupportChange] = []
+            if journal is not None:
+                changes = [*maintainer.facts.carried, *changes_between(supported, self.supports())]
             run.seal()
-            if self.committing is not None:
-                self.committing()
+            if journal is not None:
+                journal.commit(lambda: changes)
             self._maintainer.commits += 1
 
         try:
             outcome = change_from_scratch(self, facts, self._graph, run, commit)
         finally:
-            self._derived_changes = None
             self._strategy.forget()
         outcome.steps = [
             StepReport(str(node.node), "recompute", "most of everything changed", node.rounds, node.instances)
@@ -314,7 +318,7 @@ class EmbeddedEngine:
             self._strategy,
             discards_errors=self._discards_errors,
             cores=self._cores,
-            keeps_journal=self.committing is not None,
+            keeps_journal=self._keeps_journal,
         )
         maintainer = Maintainer(facts, self._graph, self._strategy)
         self._strategy = self._strategy_for(maintainer.steps)
@@ -376,19 +380,20 @@ class EmbeddedEngine:
 
     # -- streams -----------------------------------------------------------------------------------------------------
 
-    def _waits_for_a_change(self, facts: FactChange) -> bool:
+    def _waits_for_a_change(self, facts: FactChange, journal: Journal | None, stream: Strategy | None) -> bool:
         """Whether something is to be done before the first change, which this is not: its facts are explicit already."""
-        if self.preparing is None and self.next_stream in (None, self._stream):
+        if (journal is None or journal.is_ready) and stream in (None, self._stream):
             return False
         if any(map(len, facts.delete.values())) or not facts.insert.keys() <= set(self.predicates):
             return False
         return all(self.first_missing(name, rows) is None for name, rows in facts.insert.items() if len(rows))
 
-    def _turn(self, run: Run) -> None:
+    def _turn(self, run: Run, journal: Journal | None, stream: Strategy | None) -> None:
         """Get ready for a change: switch to the strategy of its stream, or back to the engine's own."""
-        if self.next_stream is not None:
-            self.begin_stream(self.next_stream, run)
-        self.prepare(run)
+        if journal is not None:
+            journal.prepare(run)
+        if stream is not None:
+            self.begin_stream(stream, run)
         self.settle(run)
 
     def begin_stream(self, strategy: Strategy, run: Run) -> None:
@@ -397,7 +402,6 @@ class EmbeddedEngine:
         if self._stream is not strategy:
             if not self.is_materialised:
                 self.materialise(run)
-            self.prepare(run)
             self._follow_by(strategy, run)
         self._is_streaming = True
 
@@ -431,12 +435,6 @@ class EmbeddedEngine:
             raise
 
     # -- stores ------------------------------------------------------------------------------------------------------
-
-    def prepare(self, run: Run) -> None:
-        """A change is about to come."""
-        if self.preparing is not None:
-            self.preparing(run)
-            self.preparing = None
 
     def restore(self, visible: RelationStore) -> None:
         """Goes on from facts that were derived by these rules before, with the support of every owner.
@@ -504,12 +502,12 @@ class EmbeddedEngine:
         """Those that have a relation, with the auxiliary ones."""
         return list(self._store.relations)
 
-    def set_committing(self, committing: Callable[[], None] | None) -> None:
-        """Set a function that is called before each transaction commits, and may raise to prevent it."""
-        self.committing = committing
+    def keep_journal(self) -> None:
+        """From now on every change comes with a journal, which gets all changes of support; it has all support of before."""
+        self._keeps_journal = True
         self.forget_carried()
         if self._maintainer is not None:
-            self._maintainer.facts.keeps_journal = committing is not None
+            self._maintainer.facts.keeps_journal = True
 
     def forget_carried(self) -> None:
         """Called when all support was written as it is now: changes in how it is kept are part of that."""
@@ -520,10 +518,6 @@ class EmbeddedEngine:
     def commits(self) -> int:
         """How many transactions have happened."""
         return self._follow().commits
-
-    def support_changes(self) -> list[SupportChange]:
-        """The changes in the support of facts by the current transaction."""
-        return self._derived_changes if self._derived_changes is not None else self._follow().facts.support_changes()
 
     def supports(self) -> Iterator[SupportOfOwner]:
         """Predicate, owner, facts and how often the owner derives each: everything that a store keeps."""
