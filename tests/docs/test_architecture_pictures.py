@@ -7,8 +7,8 @@ import pytest
 from docs.generate_architecture import PICTURES, files_on, pictures, way_of_a_deletion, way_of_a_rule
 from tests.docs.console import rewrites_expectations
 
-MOST_FILES_OF_A_DELETION = 45
-MOST_FILES_OF_A_RULE = 71
+MOST_FILES_OF_A_DELETION = 25
+MOST_FILES_OF_A_RULE = 40
 
 
 def test_the_pictures_of_the_architecture_are_current() -> None:
