@@ -87,6 +87,8 @@ def _recursion(rule: Rule) -> Iterator[str]:
             yield "transitivity"
         if rule.body == (*steps, guard):
             yield "transitivity with a guard"
+        if rule.body[:2] == steps and isinstance(rule.body[-1], Atom) and len(rule.body) > 2:
+            yield "transitivity with conditions"
 
 
 def _negation(rule: Rule) -> Iterator[str]:

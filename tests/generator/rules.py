@@ -116,27 +116,53 @@ def closure(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
 
 @st.composite
 def closures_among_others(draw: st.DrawFn, profile: Profile, layer: int) -> list[Pair]:
-    """One or two closures in a hyper-node that other rules share: what they derive comes back to them."""
+    """One or two closures in a hyper-node that other rules share: what they derive comes back to them.
+
+    Some have conditions on one or more nodes of a chain, or a guard.
+    """
     path, other = (vocabulary.binary(layer) * 2)[:2]
     edge, mark = SYMBOLS[0][0], SYMBOLS[0][1]
     pairs: list[Pair] = []
     for one in dict.fromkeys((path, other)):
         head, symmetric = one.atom((X, Y)), (one.atom((Y, X)),)
-        pairs += [(head, (one.atom((X, Z)), one.atom((Z, Y))))] * pick(draw, (0, 1, 1, 1))
+        for count in ((0, 1, 1, 1), (0, 0, 0, 1)):
+            conditions = _conditions_of_chains(draw, profile, (path if one is other else other).atom((Z, Z)))
+            pairs += [(head, (one.atom((X, Z)), one.atom((Z, Y)), *conditions))] * pick(draw, count)
         pairs += [(head, symmetric)] * pick(draw, (0, 0, 1))
         pairs += [(head, (edge.atom((X, Y)),))] * pick(draw, (0, 1, 1))
     back: tuple[Pair, ...] = (
         (path.atom((X, Y)), (other.atom((Y, X)), mark.atom((X,)))),
         (path.atom((X, Y)), (other.atom((X, Z)), edge.atom((Z, Y)))),
         (path.atom((X, Y)), (other.atom((Z, X)), mark.atom((X,)), other.atom((Z, Y)))),
+        (path.atom((X, Y)), (other.atom((Y, X)),)),
     )
     there: tuple[Pair, ...] = (
         (other.atom((X, Y)), (path.atom((X, Y)), mark.atom((Y,)))),
         (other.atom((X, X)), (path.atom((X, Y)),)),
+        (other.atom((X, Y)), (path.atom((Y, X)),)),
     )
     for ways in (back, there):
         pairs += pick(draw, ([], *([way] for way in ways)))
     return list(dict.fromkeys(pairs))
+
+
+def _conditions_of_chains(draw: st.DrawFn, profile: Profile, recursive: Atom) -> tuple[BodyElement, ...]:
+    """Conditions of a rule `p(X, Y) :- p(X, Z), p(Z, Y)`; none in half of all rules."""
+    edge, mark = SYMBOLS[0][0], SYMBOLS[0][1]
+    chosen: list[tuple[BodyElement, ...]] = [
+        (mark.atom((Z,)),),
+        (edge.atom((Z, W)), mark.atom((W,))),
+        (recursive,),
+        (mark.atom((X,)),),
+        (mark.atom((Y,)), edge.atom((WILDCARD, Z))),
+        (mark.atom((X,)), mark.atom((Y,))),
+    ]
+    if profile.negation:
+        chosen += [(Negation(mark.atom((Z,))),)]
+    if profile.comparisons:
+        guard = Comparison("!=", X, Y)
+        chosen += [(guard,), (guard,), (guard, mark.atom((Z,))), (mark.atom((X,)), guard)]
+    return pick(draw, (*[()] * len(chosen), *chosen))
 
 
 @st.composite

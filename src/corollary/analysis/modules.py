@@ -82,7 +82,7 @@ def _closures(rules: list[Rule]) -> Iterator[Module]:
     steps = [step for rule in rules if (step := _as_step(rule))]
     symmetric: dict[str, list[str]] = {}
     for rule in rules:
-        if _is_symmetric(rule):
+        if is_symmetric(rule):
             symmetric.setdefault(rule.head.predicate, []).append(rule.name)
     for predicate in dict.fromkeys(step.predicate for step in steps):
         transitive = [step for step in steps if step.left == step.right == step.predicate == predicate]
@@ -114,19 +114,27 @@ def _linear(steps: list[_Step], derived: set[str]) -> Iterator[Module]:
 def _as_step(rule: Rule) -> _Step | None:
     atoms = [element for element in rule.body if isinstance(element, Atom)]
     others = [element for element in rule.body if not isinstance(element, Atom)]
-    ends = _two_variables(rule.head)
+    ends = two_variables(rule.head)
     if ends is None or len(atoms) != 2 or len(others) > 1:
         return None
-    if others and not _is_guard(others[0], ends):
+    if others and not is_guard(others[0], ends):
         return None
     for left, right in (atoms, reversed(atoms)):
-        first, second = _two_variables(left), _two_variables(right)
-        if first and second and first[1] == second[0] and (first[0], second[1]) == ends and first[1] not in ends:
+        if middle_of_chain(rule.head, left, right) is not None:
             return _Step(rule.name, rule.head.predicate, left.predicate, right.predicate, bool(others))
     return None
 
 
-def _is_guard(element: object, ends: tuple[str, str]) -> bool:
+def middle_of_chain(head: Atom, left: Atom, right: Atom) -> str | None:
+    """The variable Y of `head(X, Z) :- left(X, Y), right(Y, Z)`; None for atoms of another shape."""
+    ends, first, second = two_variables(head), two_variables(left), two_variables(right)
+    if first is None or second is None or first[1] != second[0] or (first[0], second[1]) != ends or first[1] in ends:
+        return None
+    return first[1]
+
+
+def is_guard(element: object, ends: tuple[str, str]) -> bool:
+    """Whether an element of a body says that both ends differ by value."""
     if not isinstance(element, Comparison) or element.operator != "!=":
         return False
     sides = (element.left, element.right)
@@ -135,14 +143,15 @@ def _is_guard(element: object, ends: tuple[str, str]) -> bool:
     } == set(ends)
 
 
-def _is_symmetric(rule: Rule) -> bool:
+def is_symmetric(rule: Rule) -> bool:
+    """Whether a rule does nothing but turn the pairs of its predicate around."""
     if len(rule.body) != 1 or not isinstance(rule.body[0], Atom) or rule.body[0].predicate != rule.head.predicate:
         return False
-    head, body = _two_variables(rule.head), _two_variables(rule.body[0])
+    head, body = two_variables(rule.head), two_variables(rule.body[0])
     return head is not None and body is not None and head == (body[1], body[0])
 
 
-def _two_variables(atom: Atom) -> tuple[str, str] | None:
+def two_variables(atom: Atom) -> tuple[str, str] | None:
     """The names of the two distinct variables that are all of an atom's arguments."""
     match atom.arguments:
         case (Variable(name=first), Variable(name=second)) if first != second:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from corollary.analysis import Analysis, HyperNode, RuleGraph, module_name
-from corollary.analysis.lowering import is_case_of
+from corollary.analysis.lowering import evaluated_names, is_case_of, written_name
 from corollary.backends.backend import Backend
 from corollary.language import print_rule
 from corollary.program import Rule
@@ -32,8 +33,9 @@ def rule_infos(analysis: Analysis, backend: Backend, run: Run) -> list[RuleInfo]
 
 def owners_by_name(predicate: str, analysis: Analysis, backend: Backend, run: Run) -> dict[str, int]:
     """Return how many facts of a predicate each owner supports; a hyper-node has the names of its rules that `rules` shows."""
+    known = analysis.lowered.rules
     shown = {
-        str(node): str(replace(node, rules=tuple(name for name in node.rules if name in analysis.lowered.rules)))
+        str(node): str(replace(node, rules=tuple(dict.fromkeys(written_name(name, known) for name in node.rules))))
         for node in analysis.evaluated.hyper_nodes
     }
     found: dict[str, int] = {}
@@ -49,17 +51,19 @@ def _info(rule: Rule, analysis: Analysis, backend: Backend, owners: dict[str, di
     cases = [name for name in graph.rules if is_case_of(name, rule.name)]
     nodes = list(dict.fromkeys(graph.node_of[name] for name in cases))
     heads = {graph.rules[name].head.predicate for name in cases}
-    evaluated = [_evaluated(node, analysis.evaluated) for node in nodes]
+    evaluated = [one for node in nodes for one in _evaluated(node.rules, analysis.evaluated)]
+    own = _evaluated(cases, analysis.evaluated) or evaluated
     return RuleInfo(
         rule.name,
         print_rule(rule, analysis.program.prefixes),
         " ".join(map(str, nodes)),
         module_name(graph, nodes[0]),
-        backend.strategy(evaluated[0]),
+        backend.strategy(own[0]),
         sum(owners[head].get(str(node), 0) for head in heads for node in evaluated),
     )
 
 
-def _evaluated(node: HyperNode, graph: RuleGraph) -> HyperNode:
-    """The hyper-node in which engines run the rules of one."""
-    return next(graph.node_of[name] for name in node.rules if name in graph.rules)
+def _evaluated(names: Sequence[str], graph: RuleGraph) -> list[HyperNode]:
+    """The hyper-nodes in which engines run rules of these names, and those of their modules."""
+    found = (graph.node_of[one] for name in names for one in evaluated_names(name) if one in graph.rules)
+    return list(dict.fromkeys(found))

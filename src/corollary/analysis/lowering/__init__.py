@@ -1,6 +1,6 @@
 """Rules as engines run them: what the language has beyond plain rules becomes plain rules about auxiliary predicates."""
 
-from corollary.analysis.lowering.closures import with_external_facts
+from corollary.analysis.lowering.closures import evaluated_names, with_external_facts, written_name
 from corollary.analysis.lowering.doubling import is_possible, possible, tells_possible
 from corollary.analysis.lowering.equality import SAME
 from corollary.analysis.lowering.lower import lower, lower_query
@@ -21,6 +21,7 @@ __all__ = [
     "body_with_universe",
     "chosen_from",
     "closed_predicate",
+    "evaluated_names",
     "is_case_of",
     "is_possible",
     "lower",
@@ -33,4 +34,5 @@ __all__ = [
     "with_external_facts",
     "with_precision",
     "with_universe",
+    "written_name",
 ]

@@ -9,63 +9,235 @@ rules derive external facts from then on, and these rules take care of r:
     external(Y, X) :- external(X, Y).      where r is symmetric, too
 
 What follows changes of these rules is Add, Del and Red of the modules (Algorithms 4 to 6); Diff is empty, for all that they read
-is inside the hyper-node. A closure that has a hyper-node for itself is left as it is: engines have algorithms for that. So is one
-with the guard `X != Z`, which compares by value: a chain may be cut where it meets another constant of the same value.
+is inside the hyper-node. A closure that has a hyper-node for itself is left as it is: engines have algorithms for that.
+
+**Conditions.** With conditions on Y, every inner node of a chain meets them, wherever it is cut; so it does with conditions on
+Z, where one external fact comes first, and with conditions on X, where it comes last. No engine has an algorithm for such a
+closure: it is a module even in a hyper-node for itself. Conditions on both ends, or on two nodes together, depend on where a
+chain is cut: such rules stay as they are.
+
+**The guard X != Z.** A chain that meets no node twice is derived from its end on, unless it meets another constant of the same
+value: 1 and 1.0e0 are two nodes. Where that happens, the rule runs as it is written, too:
+
+    twins() :- external(X, Y), r(Y, Z), X = Z, not_exact_equal(X, Z).
+    r(X, Z) :- twins(), r(X, Y), r(Y, Z), X != Z.
+
+**Copies.** `s(Y, X) :- r(X, Y)` tells a closure s all pairs of a closure r, but the external ones are enough: their chains are
+chains of s. That keeps the external facts of inverse closures few, as `broader` and `narrower` are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from corollary.analysis.lowering.universe import external_predicate
-from corollary.analysis.modules import Module, ModuleKind, modules_of
-from corollary.analysis.rule_graph import RuleGraph
-from corollary.program import Atom, Rule, Variable
+from corollary.analysis.modules import is_guard, is_symmetric, middle_of_chain, two_variables
+from corollary.analysis.rule_graph import HyperNode, RuleGraph
+from corollary.program import (
+    Atom,
+    BodyElement,
+    Comparison,
+    Constant,
+    FunctionTerm,
+    Negation,
+    Rule,
+    Variable,
+    Wildcard,
+    element_variables,
+    terms_of,
+)
 
-_X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
+_X, _Y = Variable("X"), Variable("Y")
+_PARTS = (" external", " symmetric", " twins", " uncut")  # of a module, after the name of a closure rule
+
+
+@dataclass(frozen=True)
+class _ChainRule:
+    """A rule `r(X, Z) :- r(X, Y), r(Y, Z)` with other conditions; `ends` are those of X, Y and Z that have conditions.
+
+    `differ` is the guard X != Z, which is not among the conditions.
+    """
+
+    rule: Rule
+    first: Atom
+    second: Atom
+    conditions: tuple[BodyElement, ...]
+    ends: frozenset[str]
+    differ: Comparison | None
+
+
+@dataclass(frozen=True)
+class _Closure:
+    """A predicate that rules close, and the names of those that its module replaces; `last` is whether external facts end chains.
+
+    Of its rules `chains` are those that are needed: one without conditions derives everything that the others do.
+    """
+
+    predicate: str
+    replaced: frozenset[str]
+    chains: tuple[_ChainRule, ...]
+    symmetric: bool
+    last: bool
+
+    @property
+    def name(self) -> str:
+        """One of the closure rules, whatever their order: a rule that goes and comes back changes no owner."""
+        return min(self.replaced)
+
+    @property
+    def is_conditional(self) -> bool:
+        return any(one.conditions for one in self.chains)
+
+    @property
+    def has_all_chains(self) -> bool:
+        return not self.is_conditional and not any(one.differ for one in self.chains)
 
 
 def with_external_facts(graph: RuleGraph) -> RuleGraph:
-    """The rules with closures over external facts; the same graph where no closure shares its hyper-node with other rules."""
-    closures = {module.predicate: module for module in _shared_closures(graph) if module.predicate is not None}
+    """The rules with closures over external facts; the same graph where there is no closure for it."""
+    closures = {one.predicate: one for node in graph.hyper_nodes for one in _closures(graph, node)}
     if not closures:
         return graph
-    replaced = {name: module for module in closures.values() for name in module.rules}
+    replaced = {name: one for one in closures.values() for name in one.replaced}
     rules: list[Rule] = []
     for rule in graph.rules.values():
-        module = replaced.get(rule.name)
-        if module is None:
+        closure = replaced.get(rule.name)
+        if closure is None:
             rules.append(_towards_external(rule, closures))
-        elif rule.name == _name_of(module):
-            rules += _rules_of(module)
+        elif rule.name == closure.name:
+            rules += _rules_of(closure)
     return RuleGraph.of(rules)
 
 
-def _shared_closures(graph: RuleGraph) -> Iterator[Module]:
-    for node in graph.hyper_nodes:
-        if graph.is_recursive(node) and not graph.is_undecided(node):
-            modules = modules_of(graph, node)
-            kinds = (ModuleKind.TRANSITIVE, ModuleKind.SYMMETRIC_TRANSITIVE)
-            yield from (one for one in modules if len(modules) > 1 and one.kind in kinds and not one.guarded)
+def evaluated_names(name: str) -> tuple[str, ...]:
+    """The names that rules may have which run in the place of a rule."""
+    return (name, *(name + part for part in _PARTS))
 
 
-def _towards_external(rule: Rule, closures: Mapping[str, Module]) -> Rule:
-    if rule.head.predicate not in closures:
+def written_name(name: str, known: Mapping[str, Rule]) -> str:
+    """The name of the rule, among those known, in whose place a rule runs."""
+    if name not in known:
+        for part in _PARTS:
+            name = name.removesuffix(part)
+    return name
+
+
+def _towards_external(rule: Rule, closures: Mapping[str, _Closure]) -> Rule:
+    closure = closures.get(rule.head.predicate)
+    if closure is None:
         return rule
-    return replace(rule, head=replace(rule.head, predicate=external_predicate(rule.head.predicate)))
+    head = replace(rule.head, predicate=external_predicate(rule.head.predicate))
+    if closure.has_all_chains and (copied := _copied(rule)) is not None and copied.predicate in closures:
+        return replace(rule, head=head, body=(replace(copied, predicate=external_predicate(copied.predicate)),))
+    return replace(rule, head=head)
 
 
-def _name_of(module: Module) -> str:
-    """Return the name of one of the closure rules, whatever their order: a rule that goes and comes back changes no owner."""
-    return min(module.rules)
+def _copied(rule: Rule) -> Atom | None:
+    """The body of a rule that copies pairs, or turns them around."""
+    ends = two_variables(rule.head)
+    if ends is None or len(rule.body) != 1 or not isinstance(rule.body[0], Atom):
+        return None
+    return rule.body[0] if two_variables(rule.body[0]) in (ends, ends[::-1]) else None
 
 
-def _rules_of(module: Module) -> Iterator[Rule]:
-    """The rules of one module; the first one has the name of the closure rule that it stands for."""
-    assert module.predicate is not None
-    name, closed, external = _name_of(module), module.predicate, external_predicate(module.predicate)
-    yield Rule(name, Atom(closed, (_X, _Z)), (Atom(external, (_X, _Y)), Atom(closed, (_Y, _Z))))
+# -- which closures ----------------------------------------------------------------------------------------------------
+
+
+def _closures(graph: RuleGraph, node: HyperNode) -> Iterator[_Closure]:
+    if not graph.is_recursive(node) or graph.is_undecided(node):
+        return
+    rules = [graph.rules[name] for name in node.rules]
+    found: dict[str, list[_ChainRule]] = {}
+    for rule in rules:
+        if (chain := _as_chain(rule)) is not None:
+            found.setdefault(chain.first.predicate, []).append(chain)
+    for predicate, chains in found.items():
+        symmetric = [rule.name for rule in rules if rule.head.predicate == predicate and is_symmetric(rule)]
+        replaced = frozenset([*(one.rule.name for one in chains), *symmetric])
+        plain = [one for one in chains if not one.conditions and one.differ is None]
+        needed = tuple(plain[:1] or chains)
+        if (last := _grows_at_the_end(needed, symmetric=bool(symmetric))) is not None:
+            closure = _Closure(predicate, replaced, needed, bool(symmetric), last)
+            if closure.is_conditional or len(replaced) < len(node.rules):
+                yield closure
+
+
+def _grows_at_the_end(chains: Sequence[_ChainRule], *, symmetric: bool) -> bool | None:
+    """Whether external facts have to come last in chains; None where neither way finds all that the rules derive.
+
+    What several rules ask of different nodes depends on where a chain is cut by which of them.
+    """
+    if len({one.differ is None for one in chains}) > 1:
+        return None
+    ends = frozenset[str]().union(*(one.ends for one in chains))
+    if symmetric:
+        fits = ends <= {"Y"}
+    elif len(chains) > 1:
+        fits = len(ends) <= 1
+    else:
+        fits = not ends >= {"X", "Z"}
+    return "X" in ends if fits else None
+
+
+def _as_chain(rule: Rule) -> _ChainRule | None:
+    own = [one for one in rule.body if isinstance(one, Atom) and one.predicate == rule.head.predicate]
+    ends = two_variables(rule.head)
+    if ends is None or len(own) != 2:
+        return None
+    for first, second in (own, own[::-1]):
+        if (middle := middle_of_chain(rule.head, first, second)) is not None:
+            others = [one for one in rule.body if one not in own]
+            guards = [one for one in others if is_guard(one, ends)]
+            conditions = tuple(one for one in others if one not in guards)
+            touched = _touched(conditions, {ends[0]: "X", middle: "Y", ends[1]: "Z"})
+            differ = next((one for one in guards if isinstance(one, Comparison)), None)
+            return None if touched is None else _ChainRule(rule, first, second, conditions, touched, differ)
+    return None
+
+
+def _touched(conditions: Sequence[BodyElement], nodes: Mapping[str, str]) -> frozenset[str] | None:
+    """The nodes that conditions are about; None where some are about two of them, or hard to tell apart."""
+    groups: list[set[str]] = []  # variables that hang together by some that only conditions have
+    for condition in conditions:
+        inner = condition.element if isinstance(condition, Negation) else condition
+        simple = all(isinstance(term, Variable | Wildcard | Constant) for term in terms_of(condition))
+        if not isinstance(inner, Atom | Comparison) or not simple:
+            return None
+        used = {variable.name for variable in element_variables(condition)}
+        joined = [group for group in groups if group & used - nodes.keys()]
+        groups = [group for group in groups if group not in joined] + [used.union(*joined)]
+    about = [group & nodes.keys() for group in groups]
+    if any(len(names) > 1 for names in about):
+        return None
+    return frozenset(nodes[name] for names in about for name in names)
+
+
+# -- their rules -------------------------------------------------------------------------------------------------------
+
+
+def _rules_of(closure: _Closure) -> Iterator[Rule]:
+    """The rules of one module; a chain has the name of the rule that it stands for."""
+    name, closed, external = closure.name, closure.predicate, external_predicate(closure.predicate)
+    for chain in closure.chains:
+        yield from _rules_of_chain(chain, name if closure.has_all_chains else chain.rule.name, closure)
     yield Rule(f"{name} external", Atom(closed, (_X, _Y)), (Atom(external, (_X, _Y)),))
-    if module.kind is ModuleKind.SYMMETRIC_TRANSITIVE:
+    if closure.symmetric:
         yield Rule(f"{name} symmetric", Atom(external, (_Y, _X)), (Atom(external, (_X, _Y)),))
+
+
+def _rules_of_chain(chain: _ChainRule, name: str, closure: _Closure) -> Iterator[Rule]:
+    head, external = chain.rule.head, external_predicate(closure.predicate)
+    if closure.last:
+        atoms = (chain.first, replace(chain.second, predicate=external))
+    else:
+        atoms = (replace(chain.first, predicate=external), chain.second)
+    if chain.differ is None:
+        yield Rule(name, head, (*atoms, *chain.conditions))
+        return
+    ends, twins = head.arguments, Atom(f"\0twins\0{closure.predicate}", ())
+    same_value = Comparison("=", ends[0], ends[1])
+    not_same = Comparison("=", FunctionTerm("NOT_EXACT_EQUAL", ends), Constant(True))
+    yield Rule(name, head, (*atoms, *chain.conditions, chain.differ))
+    yield Rule(f"{name} twins", twins, (*atoms, *chain.conditions, same_value, not_same))
+    yield Rule(f"{name} uncut", head, (twins, chain.first, chain.second, *chain.conditions, chain.differ))

@@ -197,12 +197,12 @@ class StepRules:
     @cached_property
     def ends(self) -> Triggered:
         """From external facts of closures to the same pairs of the closed predicates."""
-        return self._renamed({name: closed for name in self.heads if (closed := closed_predicate(name)) is not None})
+        return self._renamed({name: closed for name in self.heads if (closed := closed_predicate(name)) in self.heads})
 
     @cached_property
     def externals(self) -> Triggered:
         """From pairs of closed predicates to the same external facts."""
-        return self._renamed({closed: name for name in self.heads if (closed := closed_predicate(name)) is not None})
+        return self._renamed({closed: name for name in self.heads if (closed := closed_predicate(name)) in self.heads})
 
     def _renamed(self, names: Mapping[str, str]) -> Triggered:
         pair = (Variable("X"), Variable("Y"))
