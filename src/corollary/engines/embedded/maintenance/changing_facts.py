@@ -305,7 +305,15 @@ class EmbeddedChangingFacts:
             self._gone.setdefault(predicate, []).append(numbers)
 
     def explicit_change(self, predicate: str, arity: int) -> Relation:
-        found, maintained = Relation(arity, counted=True), self.state.supported(predicate, arity)
+        found = Relation(arity, counted=True)
+        if (opened := self.state.opened.get(predicate)) is not None:
+            # What it started from is as it was: its pairs have gone from the relation that has changed since.
+            external = opened.external.relation
+            explicit = np.flatnonzero(external.support_of(EXPLICIT)[: external.size])
+            found.insert(np.ascontiguousarray(self.state.supported_by(EXPLICIT, predicate, arity)), _GAINED)
+            found.insert(np.ascontiguousarray(external.rows[explicit]), _LOST)
+            return found
+        maintained = self.state.supported(predicate, arity)
         numbers, before = counts_before(maintained).get(EXPLICIT, (np.empty(0, np.int64),) * 2)
         change = maintained.support(EXPLICIT, numbers) - before
         found.insert(np.ascontiguousarray(maintained.rows(numbers[change > 0])), _GAINED)
