@@ -14,7 +14,7 @@ COUNT ?= 100
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# loadgroup keeps the tests of one group in one process, so that Spark starts once.
+# loadgroup keeps the tests of one group in one process: there are two of Spark, each with a session.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help

@@ -26,8 +26,6 @@ from tests.services.spark_session import shared_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
 
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
@@ -39,7 +37,7 @@ def figures(outcome: Outcome) -> dict[tuple[str, str], float]:
     return {(figure.case, figure.what): figure.value for figure in outcome.figures}
 
 
-EXPERIMENT_CASES = [pytest.param(name, marks=[*on_spark, pytest.mark.slow]) for name in EXPERIMENTS]
+EXPERIMENT_CASES = [pytest.param(name, marks=[pytest.mark.spark, pytest.mark.slow]) for name in EXPERIMENTS]
 
 
 # -- tiny experiments --------------------------------------------------------------------------------------------------
@@ -55,7 +53,6 @@ def test_tiny_experiments_give_the_right_numbers(name: str, spark: SparkSession)
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_every_short_round_is_seen(spark: SparkSession) -> None:
     outcome = Outcome("rounds", "tiny")
     short_rounds.run(outcome, replace(TINY, known=0), lambda: spark)
@@ -63,7 +60,6 @@ def test_every_short_round_is_seen(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_the_plain_loop_is_right_and_stops_when_its_time_is_up(spark: SparkSession, tmp_path: Path) -> None:
     chain = rows_directory("chain", lambda: {"edge": [(node, node + 1) for node in range(12)]}, tmp_path) / "edge.tsv"
     whole = plain_loop.closure(spark, chain, 60.0)
@@ -74,7 +70,6 @@ def test_the_plain_loop_is_right_and_stops_when_its_time_is_up(spark: SparkSessi
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_a_wrong_number_of_answers_is_a_problem(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     case = against_loop.CASES["tc-random"]
     wrong = replace(case, loop=lambda *_: plain_loop.Loop(7, 1, 1.0, True))

@@ -137,7 +137,6 @@ def test_one_value_without_an_order_has_no_extreme_as_two_have_none(value: str, 
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_on_spark_sums_of_mixed_numbers_are_the_same() -> None:
     from tests.services.spark_session import shared_session
 

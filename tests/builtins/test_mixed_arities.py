@@ -131,7 +131,6 @@ def test_rules_are_printed_as_they_were_written() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_data_on_spark(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("3,4\n")
     with mixed('@input p("p.csv") . p(1). p(1, 2). r(X) :- p(_, X).', base=tmp_path, engine=shared_session()) as kb:

@@ -12,7 +12,7 @@ from corollary.program.host_functions import unregister
 from tests.oracle import evaluate
 from tests.services.spark_session import shared_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 RULES = """
     risky(X, R) :- reading(X, T), R = risk(T), R > 0.5e0, not pred:starts-with(X, "a").

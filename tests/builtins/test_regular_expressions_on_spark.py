@@ -46,7 +46,6 @@ def test_java_gets_patterns_that_take_linear_time_there(pattern: str, is_linear:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_patterns_end_and_mean_the_same() -> None:
     rules = " ".join(
         f'm{number}(X) :- t(X), pred:matches(X, "{pattern}"). r{number}(X) :- t(X), REGEX(X, "{pattern}").'
@@ -64,7 +63,6 @@ def test_patterns_end_and_mean_the_same() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_a_match_that_takes_too_long_is_a_limit_there_too() -> None:
     with KnowledgeBase(r'm(X) :- t(X), pred:matches(X, "^(a|a)*\\1c$").', engine=shared_session()) as kb:
         kb.insert("t", ["a" * 80 + "c!"])

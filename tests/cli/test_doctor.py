@@ -49,7 +49,6 @@ metadata.version = hidden
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_doctor_with_spark_starts_it_and_tells_how_long_it_took() -> None:
     run = doctor("--spark")
     assert run.returncode == 0, run.stdout + run.stderr

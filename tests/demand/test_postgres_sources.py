@@ -36,7 +36,6 @@ def test_a_table_is_asked_for_some_rows_and_read_whole(prices: Postgres) -> None
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_spark_reads_only_the_rows_that_are_asked_for(prices: Postgres) -> None:
     from tests.services.spark_session import shared_session
 

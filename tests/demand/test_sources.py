@@ -227,7 +227,6 @@ def test_what_is_no_source_is_an_error_at_once(source: Any) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_spark_asks_a_source_for_what_is_demanded() -> None:
     from tests.services.spark_session import shared_session
 

@@ -10,7 +10,7 @@ from corollary.program import Constant
 from tests.oracle import answer, evaluate
 from tests.services.spark_session import shared_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 PROGRAM = """
 path(X, Y) :- edge(X, Y).

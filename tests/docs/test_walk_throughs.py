@@ -119,7 +119,6 @@ with KnowledgeBase(engine="spark", master="local[2]") as spark:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_tasks_of_spark_write_and_read_large_files_of_a_new_format(tmp_path: Path) -> None:
     package = Copy(tmp_path)
     for block in blocks_of(ROOT / "docs" / "dev" / "format.md"):

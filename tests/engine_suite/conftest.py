@@ -8,7 +8,7 @@ from tests.engine_suite.engines import Engine
 
 ENGINES = [
     pytest.param("embedded", id="embedded"),
-    pytest.param("spark", id="spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
+    pytest.param("spark", id="spark", marks=pytest.mark.spark),
 ]
 
 

@@ -28,8 +28,7 @@ ROWS: list[tuple[Any, ...]] = [
 ]
 FRENCH = Literal("chat", RDF + "langString", "fr")
 MIXED: list[tuple[Any, ...]] = [(1, "x"), ("1", Iri("http://e.org/a")), (Decimal("1.5"), FRENCH)]
-SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-ENGINES = ["embedded", pytest.param("spark", marks=SPARK)]
+ENGINES = ["embedded", pytest.param("spark", marks=pytest.mark.spark)]
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +131,6 @@ def test_a_missing_package_is_said_with_its_extra(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("form", [ORC, AVRO], ids=str)
 @pytest.mark.parametrize("limit", [0, 1_000_000])
 def test_tasks_write_what_the_driver_would(spark: SparkSession, form: Format, limit: int, tmp_path: Path) -> None:
@@ -171,7 +169,6 @@ def test_a_byte_order_mark_is_no_part_of_the_data(name: str, engine: Any, tmp_pa
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_a_directory_of_avro_files_is_read_by_tasks(spark: SparkSession, tmp_path: Path) -> None:
     for number in range(5):
         avro(tmp_path / f"part-{number}.avro", [{"a": number, "b": "x"}, {"a": None, "b": "y"}])
@@ -182,7 +179,6 @@ def test_a_directory_of_avro_files_is_read_by_tasks(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_parts_of_orc_hold_one_type_in_a_column(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match=r"column 'a1' holds constants that no type of ORC has"):
         write_files(decoded(Published(spark, MIXED)), FileOutput(tmp_path / "p.orc", ORC, single_file_rows=0))
@@ -193,7 +189,6 @@ def test_parts_of_orc_hold_one_type_in_a_column(spark: SparkSession, tmp_path: P
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_orc_goes_to_other_file_systems_and_avro_says_that_it_does_not(spark: SparkSession, tmp_path: Path) -> None:
     rows = Published(spark, ROWS)
     address = (tmp_path / "remote.orc").as_uri()

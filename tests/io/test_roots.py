@@ -207,7 +207,6 @@ def test_an_output_with_a_directory_of_the_command_is_below_that(folder: Path) -
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_roots_on_spark(folder: Path) -> None:
     for name in PLACES:
         text = f'@input p("{location(name, folder)}", format = "csv") .'
@@ -252,7 +251,6 @@ def test_the_log_of_a_table_leads_nowhere_else(folder: Path, name: str) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("name", LOGS)
 def test_the_log_of_a_table_leads_nowhere_else_on_spark(folder: Path, name: str) -> None:
     table = table_that_names(name, folder)

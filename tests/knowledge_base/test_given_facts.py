@@ -134,7 +134,6 @@ def test_columns_of_several_types_and_of_several_lengths() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_shapes_on_spark() -> None:
     with KnowledgeBase(PROGRAM, engine="spark") as kb:
         for shape in ("a mapping of columns", "a mapping of several kinds", "a set of rows"):

@@ -28,7 +28,7 @@ from tests.semantics import test_well_founded as games
 from tests.semantics.following import Facts, State, rows, states
 from tests.services.spark_session import shared_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 def generated(strategy: st.SearchStrategy[list[State]], count: int) -> list[list[State]]:

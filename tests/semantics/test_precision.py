@@ -204,7 +204,6 @@ def test_well_founded_facts_are_what_the_oracle_says(found: list[str], stated: l
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_spark_rounds_as_well() -> None:
     text = "\n".join(f"{fact}." for fact in FACTS) + "q(X, Y) :- p(X), r(Y), X = Y, not Y >= 1.51e0."
     expected = well_founded(parse_program(text), precision=6)[0]["q"]

@@ -108,7 +108,6 @@ def test_texts_are_ordered_under_negation_and_in_aggregates(body: str, expected:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_on_spark_queries_order_texts_under_negation_and_in_aggregates() -> None:
     from tests.services.spark_session import shared_session
 

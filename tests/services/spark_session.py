@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.session import _monkey_patch_RDD
 
 from corollary.engines.spark_session import start_session
+from corollary.engines.spark_session.session import settings
 from tests.services.postgres import jdbc_driver
 
 PLAIN = "COROLLARY_TEST_PLAIN_SPARK"
@@ -42,13 +43,29 @@ HOSTILE = {
 """What people may have set in their sessions for reasons of their own."""
 
 
+HEAP = 1024
+"""Megabytes: enough for every test, and two processes may have a session each."""
+
+
+def java_settings() -> dict[str, str]:
+    """Return what Java is started with, whichever session of a process comes first: it can be given nothing later.
+
+    Tests run much code a few times, and little code often: a Java that only compiles quickly needs two thirds of the time.
+    """
+    key = "spark.driver.extraJavaOptions"
+    ours = {setting.key: setting.value for setting in settings(2, HEAP)}[key]
+    found = {key: f"{ours} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+    if driver := jdbc_driver():
+        found["spark.driver.extraClassPath"] = str(driver)
+    return found
+
+
 def shared_session() -> SparkSession:
-    """The session that runs, or a new one; Java can be given no driver of a database later."""
-    driver = jdbc_driver()
-    overrides = {"spark.driver.extraClassPath": str(driver)} if driver else {}
+    """The session that runs, or a new one."""
     if os.environ.get(PLAIN):
-        return _plain(overrides)
-    return start_session("test", cores=2, heap_megabytes=2048, overrides=overrides)
+        driver = jdbc_driver()
+        return _plain({"spark.driver.extraClassPath": str(driver)} if driver else {})
+    return start_session("test", cores=2, heap_megabytes=HEAP, overrides=java_settings())
 
 
 def session_with(settings: dict[str, str]) -> SparkSession:

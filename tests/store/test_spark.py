@@ -28,7 +28,7 @@ from tests.engine_suite.scripts import apply, expected, minus, visible
 from tests.generator import EVERYTHING, Scenario, scenarios
 from tests.services.spark_session import shared_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 PROGRAM = """
 path(X, Y) :- edge(X, Y).

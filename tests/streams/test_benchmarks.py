@@ -66,7 +66,7 @@ def test_tracks_are_about_as_lively_as_the_published_ones(name: str, around: int
     assert len(facts(updates, "insert")[0]) > 30
 
 
-_ON_SPARK = (pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark"))
+_ON_SPARK = (pytest.mark.slow, pytest.mark.spark)
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,6 @@ def test_no_broker_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_messages_on_spark(mosquitto: Mosquitto, tmp_path: Path) -> None:  # noqa: F811
     from corollary.engines.spark.streaming.mqtt_source import register_mqtt
     from tests.services.spark_session import shared_session

@@ -20,7 +20,7 @@ from corollary.streams.structured import SparkStream
 from tests.services.spark_session import shared_session
 from tests.streams.structured_steps import PROGRAM, SCHEMA, expected, write_batch
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 NOW = {"availableNow": True}
 
 

@@ -17,7 +17,7 @@ from tests.engine_suite.scripts import expected, visible
 from tests.generator import EVERYTHING, Change, apply_change, scenarios
 from tests.services.spark_session import shared_session
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 _ARGUMENTS = [f"a{place}" for place in range(1, 7)]
 _TERMS = {"corollary": "terms"}
 _SCHEMA = StructType(

@@ -20,7 +20,7 @@ from tests.engine_suite.many_programs import facts_of, parsed, together
 from tests.engines.spark.engine_runs import EngineRun
 from tests.oracle import answer, evaluate
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 CHAIN = "edge(1, 2). edge(2, 3). edge(3, 4). edge(4, 5). edge(7, 7). edge(8, 9). edge(9, 8). "
 PATHS = "path(X, Y) :- edge(X, Y). "

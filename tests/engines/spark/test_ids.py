@@ -89,7 +89,6 @@ def test_doubles_are_inside_ids_but_for_those_that_equal_others_and_the_extreme_
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_spark_itself_reads_doubles_out_of_ids(spark: SparkSession) -> None:
     import pyarrow as pa
 
@@ -141,7 +140,6 @@ def test_a_salt_gives_one_constant_another_id_and_leaves_the_rest() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_spark_itself_makes_the_same_ids_of_texts(spark: SparkSession) -> None:
     import pyarrow as pa
 

@@ -18,7 +18,7 @@ from corollary.engines.spark.terms.universe import SparkUniverse
 from corollary.language.cells import IRIS, MEANING
 from tests.engines.spark.ingested import embedded, embedded_rejects, embedded_rows, loading
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 TABLE = pa.table(
     {

@@ -9,7 +9,7 @@ from corollary import ProgramError
 from tests.engines.spark.ingested import loading
 from tests.services.postgres import Postgres, jdbc_driver, postgres  # noqa: F401 (a fixture)
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 def test_a_table_and_a_query_of_a_database(spark: SparkSession, postgres: Postgres) -> None:  # noqa: F811

@@ -12,7 +12,7 @@ from corollary.engines.spark.ingest import loading as ingest_loading
 from corollary.io.options import ReadOptions
 from tests.engines.spark.ingested import NEVER, embedded_rejects, embedded_rows, loading, setting
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TRIPLES = f"""<http://e.org/a> <http://e.org/knows> <http://e.org/b> .

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from corollary import ProgramError
 from tests.engines.spark.ingested import embedded, embedded_rejects, embedded_rows, loading, setting
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 CELLS = ["1", "-7", "007", "1.50", "2.0", "1e5", "NaN", "true", "café", "日本", "", "12345678901234567890", " x", "😀"]

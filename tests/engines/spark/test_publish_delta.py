@@ -17,7 +17,7 @@ from corollary.engines.spark.publish.publisher import write_delta, write_frame
 from corollary.io.delta import commit
 from tests.engines.spark.published import CONSTANTS, TERMS, Published, failing_in_the_middle, same
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

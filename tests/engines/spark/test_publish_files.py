@@ -25,7 +25,7 @@ from corollary.io.places import local_path, remote_address
 from corollary.program.values import RDF
 from tests.engines.spark.published import CONSTANTS, TERMS, Published, failing_in_the_middle, same
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 NUMBERED = list(enumerate([*CONSTANTS, *TERMS]))
 TRIPLES = [(Iri("_:s"), Iri("http://e.org/p"), value) for value in CONSTANTS]

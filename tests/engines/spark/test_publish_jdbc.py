@@ -16,7 +16,7 @@ from corollary.io.databases.jdbc import JdbcTable
 from tests.engines.spark.published import Published, failing_in_the_middle
 from tests.services.postgres import Postgres, running_postgres
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 ROWS = [
     ("ann", 1, True, Decimal("1.5"), 0.5, dt.date(2026, 1, 31), dt.datetime(2026, 1, 31, 12), Iri("urn:é"), 1),

@@ -17,7 +17,7 @@ from corollary.engines.spark.result import SparkResult
 from corollary.io.formats import PARQUET
 from tests.engines.spark.published import CONSTANTS
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 CLOSURE = "path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z). path(7, 8)."
 NUMBERS = [(1, 2), (2, 3), (3, -4), (-4, 2**60)]

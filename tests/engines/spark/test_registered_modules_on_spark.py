@@ -10,7 +10,7 @@ from corollary.engines.spark.context import SparkSettings
 from tests.reasoning.test_registered_modules import TEXT, calls, follow_streets, registered
 
 __all__ = ["registered"]  # a fixture
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 def test_the_functions_work_on_spark(spark: SparkSession) -> None:

@@ -16,7 +16,7 @@ from corollary.engines.spark.publish.views import SparkViews
 from corollary.engines.spark.result import SparkResult
 from tests.engines.spark.published import CONSTANTS, TERMS, Published, same
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 def result_of(published: Published, *variables: str) -> SparkResult:

@@ -21,7 +21,7 @@ from tests.engines.spark.frames import frame_of_ids
 from tests.engines.spark.rule_kinds import FACTS, KINDS, RECURSIVE
 from tests.generator import EVERYTHING, programs
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,15 +12,16 @@ from pyspark.sql import SparkSession
 
 from corollary.engines.spark_session import SparkUnavailableError, start_session
 from corollary.engines.spark_session.session import settings
+from tests.services.spark_session import HEAP, java_settings
 
 ENVIRONMENT = dict(os.environ)
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    overrides = {"spark.sql.shuffle.partitions": "3"}
-    with start_session("test", cores=2, heap_megabytes=1024, overrides=overrides) as session:
+    overrides = {"spark.sql.shuffle.partitions": "3", **java_settings()}
+    with start_session("test", cores=2, heap_megabytes=HEAP, overrides=overrides) as session:
         yield session
 
 
@@ -65,7 +66,8 @@ def test_a_data_frame_from_pandas_keeps_its_rows(session: SparkSession) -> None:
 
 
 def test_every_setting_reaches_spark_and_overrides_win(session: SparkSession) -> None:
-    expected = {key: value for key, value, _ in settings(2, 1024)} | {"spark.sql.shuffle.partitions": "3"}
+    expected = {key: value for key, value, _ in settings(2, HEAP)}
+    expected |= {"spark.sql.shuffle.partitions": "3"} | java_settings()
     assert {key: session.conf.get(key) for key in expected} == expected
 
 

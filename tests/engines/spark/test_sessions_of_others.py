@@ -19,7 +19,7 @@ from tests.engine_suite.scripts import follow
 from tests.generator import EVERYTHING, scenarios
 from tests.services.spark_session import DEFAULTS, HOSTILE, session_with
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 REACH = "path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), edge(Y, Z). edge(1, 2). edge(2, 3)."
 BY_ROUNDS = SparkSettings(strategy="rounds", partitions=2)

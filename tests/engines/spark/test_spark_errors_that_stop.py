@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from corollary import Change, KnowledgeBase, ProgramError
 from corollary.engines.spark.context import SparkSettings
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 PATHS = "p(X, Z) :- p(X, Y), e(Y, Z), 4 / Y < 9. p(X, Y) :- e(X, Y). e(0, 2). e(2, 3)."
 MIXED = "h(X) :- a(X), 1 / X < 5, b(X), not c(X). b(0). a(1)."

@@ -15,7 +15,7 @@ from corollary.engines.spark.maintenance.change_rows import ChangeRows
 from corollary.engines.spark.maintenance.signed_relation import MOST_SEGMENTS, SignedRelation
 from tests.engines.spark.frames import frame_of_ids
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.engine_suite.scripts import follow
 from tests.engines.spark.derivation_counts import recount
 from tests.generator import EVERYTHING, scenarios
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 FEW_IN_TASKS = {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}

@@ -17,7 +17,7 @@ from tests.generator import Change, Scenario
 from tests.papers.test_maintenance import FACTS, RUNNING, four_chains
 from tests.papers.texts import RULE_8, RULE_SET_2
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 COUNTERS = """
 a(1). b(1). c(1, 2).

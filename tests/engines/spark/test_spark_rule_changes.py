@@ -16,7 +16,7 @@ from corollary.reasoning.maintain.step_rules import StepRules
 from corollary.transactions import TransactionResult
 from tests.engines.spark.derivation_counts import counted
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 Make = Callable[..., KnowledgeBase]
 

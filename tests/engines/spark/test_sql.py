@@ -87,7 +87,6 @@ def explicit(program: Program) -> dict[str, set[tuple[Value, ...]]]:
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("title", PROGRAMS)
 def test_views_give_what_the_engine_derives(spark: SparkSession, title: str) -> None:
     program = parse_program(PROGRAMS[title])
@@ -118,7 +117,6 @@ def test_views_give_what_the_engine_derives(spark: SparkSession, title: str) -> 
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_constants_mean_the_same_in_sql(spark: SparkSession) -> None:
     values: list[Value] = [*NASTY, 0, -5, 2**63 - 1, -(2**63), 2**70, 1.5, 1e300, True, False]
     row = spark.sql("SELECT " + ", ".join(f"{constant(value)} AS c{k}" for k, value in enumerate(values))).collect()[0]

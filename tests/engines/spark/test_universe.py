@@ -19,7 +19,7 @@ from corollary.program import Structure, Value, canonical, identity
 from corollary.program.patterns import LIST
 from tests.engines.spark.constants import BORDERS
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from corollary.engines.spark.context import SparkSettings
 from corollary.engines.spark.maintenance.delta_rules import DeltaRules
 from corollary.engines.spark.workspace import Workspace
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 RULES = """
 next(N, V) :- c(N, C), nat(V), V = C + 1.

@@ -19,7 +19,7 @@ from corollary.engines.spark.relations import FrameStore, empty_frame, union
 from corollary.engines.spark.workspace import Workspace, choose_directory
 from tests.engines.spark.frames import frame_of_ids
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 SCRIPT = """
 import sys
