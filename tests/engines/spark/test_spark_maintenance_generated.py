@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from corollary.engines.spark.context import SparkSettings
 from corollary.settings import STRATEGIES
 from tests.budgets import gathered
+from tests.engine_suite.engines import NOTHING_IS_SMALL
 from tests.engine_suite.scripts import follow
 from tests.engines.spark.derivation_counts import recount
 from tests.generator import EVERYTHING, scenarios
@@ -20,13 +21,10 @@ from tests.generator import EVERYTHING, scenarios
 pytestmark = pytest.mark.spark
 
 
-FEW_IN_TASKS = {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}
-
-
 @pytest.mark.parametrize(
     ("strategy", "count", "ways"),
     [
-        ("auto", 3, FEW_IN_TASKS),
+        ("auto", 3, NOTHING_IS_SMALL),
         ("dred", 2, {"fold_changes": 0}),
         ("dred", 2, {"change_rows": 2}),
         ("dred-counting", 3, {"fold_changes": 0}),
@@ -46,7 +44,7 @@ def test_generated_changes_do_not_depend_on_sizes(
 @pytest.mark.parametrize("strategy", ["auto", "dred-counting-modules", "backward-forward"])
 def test_closures_among_other_rules_follow_every_change(spark: SparkSession, strategy: str) -> None:
     chosen = gathered(scenarios(EVERYTHING.but(max_changes=3, mixed_closures=30)), 4)
-    limits = SparkSettings(partitions=2, task_change_facts=0, recompute_facts=0, driver_facts=0)
+    limits = SparkSettings(partitions=2, **NOTHING_IS_SMALL)
     with patch("corollary.analysis.meaning.WITH_MODULES", STRATEGIES):
         follow(chosen, engine=spark, strategy=strategy, spark_settings=limits).close()
 

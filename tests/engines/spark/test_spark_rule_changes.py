@@ -11,20 +11,13 @@ from pyspark.sql import SparkSession
 from corollary import Change, KnowledgeBase, Limits
 from corollary.diagnostics import ProgramError
 from corollary.engines.spark.context import SparkSettings
-from corollary.reasoning.maintain.report import StepReport
 from corollary.reasoning.maintain.step_rules import StepRules
-from corollary.transactions import TransactionResult
+from tests.engine_suite.test_rule_changes import REACH, steps
 from tests.engines.spark.derivation_counts import counted
 
 pytestmark = pytest.mark.spark
 
 Make = Callable[..., KnowledgeBase]
-
-REACH = """
-r1: reach(X) :- start(X).
-r2: reach(Y) :- reach(X), edge(X, Y).
-start(1). edge(1, 2). edge(1, 3). edge(2, 3). edge(3, 2). edge(3, 4).
-"""
 
 
 @pytest.fixture
@@ -40,10 +33,6 @@ def make(spark: SparkSession) -> Iterator[Make]:
     yield new
     for kb in made:
         kb.close()
-
-
-def steps(result: TransactionResult) -> dict[str, StepReport]:
-    return {step.owner: step for step in result.report.steps}
 
 
 def counters(kb: KnowledgeBase, owner: str, predicate: str) -> dict[object, int]:
