@@ -232,7 +232,7 @@ NOT_LINEAR = [r"^(a|a)*\1c$", r"^(a+)+\1\1b$", r"^(?:a|b|ab)*?(.)\1c$", "^(?:(?:
 
 @pytest.mark.parametrize("pattern", EVIL)
 def test_patterns_that_backtracking_never_ends_with_take_no_time(pattern: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     found = compiled(pattern)
     assert found.linear is not None
     for text in (LONG, "x" * 3000, " " * 30_000 + "x"):
@@ -240,19 +240,19 @@ def test_patterns_that_backtracking_never_ends_with_take_no_time(pattern: str) -
         found.fullmatch(text)
     kb = KnowledgeBase(f't("{LONG}"). m(X) :- t(X), pred:matches(X, "{pattern.replace(chr(92), chr(92) * 2)}").')
     kb.count("m")
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "(a|aa)+$", "(x+x+)+y", "(a*)*b", "a+a+a+a+b"])
 def test_replacing_takes_no_time_or_is_stopped(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex_module, "LONGEST_MATCH", 0.3)
-    started = time.monotonic()
+    started = time.process_time()
     found = CompiledRegex(pattern, read_regex(pattern, ""))
     if found.linear_groups:
         found.sub(replacement("-", 0), "a" * 500 + "!")
     else:
         assert _code(lambda: found.sub(replacement("-", 0), "a" * 500 + "!")) in (None, "E302")
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def evaluated(mode: str, program: str, text: str, body: str) -> None:
@@ -291,10 +291,10 @@ def test_what_needs_backtracking_is_a_limit_when_it_takes_too_long(
     body = use.format(r"^(a|a)*\\1c$")
     text = "a" * 60 + "c!"
     program = f'bad("{text}"). t(1) :- never. m(X) :- t(X), {body}.'
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(ProgramError, match=r"E302.*takes too long"):
         evaluated(mode, program, text, body)
-    assert time.monotonic() - started < 60
+    assert time.process_time() - started < 60
 
 
 @pytest.mark.parametrize("pattern", NOT_LINEAR)
@@ -302,10 +302,10 @@ def test_matching_with_a_limit_ends(pattern: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(regex_module, "LONGEST_MATCH", 0.2)
     found = CompiledRegex(pattern, read_regex(pattern, ""))
     assert found.linear is None
-    started = time.monotonic()
+    started = time.process_time()
     for text in ("a" * 60 + "c!", "ab" * 40 + "b!", "a" * 20_000):
         assert _code(lambda text=text: found.search(text)) in (None, "E302")
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def corollary(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.
 def process(*arguments: str | Path, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """The same in a process of its own."""
     command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, input=stdin, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=cwd, input=stdin, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
 
 
 def write(folder: Path, **texts: str) -> None:

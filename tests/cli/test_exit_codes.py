@@ -99,7 +99,7 @@ class Watched:
 
     def finish(self) -> tuple[int, str]:
         """The exit code and the standard output."""
-        stdout, _ = self.process.communicate(timeout=60)
+        stdout, _ = self.process.communicate(timeout=600)
         with suppress(OSError):  # the other end is gone
             while piece := os.read(self._leader, 4096):
                 self.shown += piece.decode(errors="replace")

@@ -38,7 +38,7 @@ class Mosquitto:
         )
         with open(self.directory / "log", "ab") as log:
             self.running = subprocess.Popen([self.program, "-c", str(settings)], stdout=log, stderr=log)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 300
         while not self._answers():
             assert self.running.poll() is None, (self.directory / "log").read_text()
             assert time.monotonic() < end, "the broker does not answer"

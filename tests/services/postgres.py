@@ -42,7 +42,7 @@ class Postgres:
         command = [str(self.programs / "psql"), "-h", "127.0.0.1", "-p", str(self.port), "-U", self.user]
         command += ["-d", self.database, "-v", "ON_ERROR_STOP=1", "-q", "-A", "-t", "-c", sql]
         environment = {**os.environ, "PGPASSWORD": self.password}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

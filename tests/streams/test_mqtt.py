@@ -26,7 +26,7 @@ def update(number: int) -> str:
 
 
 def wait(condition: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < end, f"waited too long for {what}"
         time.sleep(0.02)
