@@ -13,16 +13,16 @@ CASES = Path(__file__).parents[1] / "tests" / "golden" / "diagnostics"
 _INTRODUCTION = """\
 # Diagnostics
 
-Everything that Corollary can say about a program, with an example of each. Codes are stable:
-scripts may rely on them (`corollary check --json` prints them). Errors stop a program, warnings do not.
+All errors and warnings, with an example of each. Codes are stable, so scripts can rely on them
+(`corollary check --json` prints them). A program with errors does not run; warnings do not stop it.
 
-A message has a code, the place as `file:line:column`, the line with a mark under what is meant, notes where they help,
-and mostly a hint.
+A message has a code, the position as `file:line:column`, the line with a caret under the mistake, sometimes notes, and
+usually a hint.
 """
 _CHAPTERS = {
     "E1": "Errors in the text",
-    "E2": "Errors in what a program means",
-    "E3": "Errors when it is evaluated",
+    "E2": "Errors in the meaning of a program",
+    "E3": "Errors during evaluation",
     "E4": "Errors in data",
     "W": "Warnings",
 }

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class KnowledgeBase(Stored, Streaming):
-    """A program with its facts. Reading derives what is needed first; nothing derived is ever out of date.
+    """A program and its facts. Facts are derived when they are first read, and are never out of date after that.
 
     >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z).")
     >>> kb.insert("edge", [(1, 2), (2, 3)])
@@ -51,10 +51,10 @@ class KnowledgeBase(Stored, Streaming):
     >>> sorted(kb.query("path(1, X)"))
     [(2,), (3,)]
 
-    `base` is where the files of `@input` are looked up when the program is a text; those of a program file are beside it.
-    `engine` is "embedded", "spark" or a Spark session; "spark" takes `master`, `conf` and `workspace`, too. All other keywords
-    are settings (`corollary.Settings` explains them): they replace those of `settings`. Changes after the first read are
-    followed exactly, for a cost that depends on what changes.
+    `base` is the folder for the files of `@input` if the program is given as text. `engine` is "embedded", "spark" or a Spark
+    session; "spark" also takes `master`, `conf` and `workspace`. All other keywords are settings (see `corollary.Settings`),
+    which override those in `settings`. After the first read, changes are maintained incrementally, at a cost that depends on
+    the change.
     """
 
     def __init__(
@@ -97,14 +97,14 @@ class KnowledgeBase(Stored, Streaming):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], **options: Any) -> KnowledgeBase:
-        """The knowledge base of a program file; `@input` files are looked up beside it."""
+        """Return the knowledge base of a program file; paths of `@input` are relative to the file."""
         kb = cls.from_sources([read_source(Path(path))], **options)
         warn(one for one in kb.analysis.warnings if one.kind in catalogue.SILENT_TRAPS)
         return kb
 
     @classmethod
     def from_sources(cls, sources: Sequence[Source], **options: Any) -> KnowledgeBase:
-        """Several texts, read as one program."""
+        """Return a knowledge base of several texts, read as one program."""
         given = {name: options[name] for name in ("limits",) if name in options}
         limits = Settings.of(options.get("settings"), **given).limits
         return cls(analyse_texts(*sources, tick=late_check(limits)), **options)
@@ -115,17 +115,17 @@ class KnowledgeBase(Stored, Streaming):
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """The program's own `?-` queries."""
+        """The `?-` queries in the program."""
         return self.program.queries
 
     @property
     def rejects(self) -> Rejects:
-        """The rows of files that were left out: where they are, and why."""
+        """The rejected rows of data files, each with its place and the reason."""
         return self._backend.rejects
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """The warnings about the program, with the facts that it has by now."""
+        """The warnings about the current rules and facts."""
         return remaining_warnings(self.analysis, self._backend.defined)
 
     @contextmanager
@@ -136,7 +136,7 @@ class KnowledgeBase(Stored, Streaming):
         finished: Callable[[NodeReport], None] | None = None,
         at_round: Callable[[int], None] | None = None,
     ) -> Iterator[Run]:
-        """One operation at a time, under its limits; signals wait until it can be undone, or is over."""
+        """Run one operation at a time, under its limits; signals wait until it can be undone or is over."""
         with self._lock, Run(self.limits, watch=watch, finished=finished, at_round=at_round) as run:
             self._backend.obey(run.limits)
             yield run
@@ -147,15 +147,17 @@ class KnowledgeBase(Stored, Streaming):
     """Makes a Python function known to rules under a name; see `corollary.function`, which does it as a decorator."""
 
     def transaction(self, *, allow: Collection[str] = ()) -> Transaction:
-        """A `with` block that collects changes of facts and rules, which happen together at its end."""
+        """Return a `with` block that collects changes of facts and rules and applies them together at its end."""
         return Transaction(lambda changes: self.apply(*changes, allow=allow))
 
     def apply(self, *written: Change | str | PathLike[str], allow: Collection[str] = ()) -> TransactionResult:
-        """Makes changes together, all or nothing, and tells which visible facts came and went; a path is that of a change file.
+        """Apply a change, all or nothing, and return the visible facts that it inserted and deleted; a path is that of a
+        change file.
 
-        An explicit fact that is deleted stays visible while rules derive it; deleting what is not explicit, and inserting what
-        is, changes nothing. A mistake, a limit or an interrupt leaves everything as it was. Rules may have `@input`, `@output`
-        and host functions only where the setting `allow`, or `allow` here, has "inputs", "outputs", "functions".
+        A deleted explicit fact stays visible if rules derive it. Deleting a fact that is not explicit, or inserting one that
+        is, changes nothing. After an error, a limit or an interrupt, everything is as it was. Rules may use `@input`,
+        `@output` and user-defined functions only if the setting `allow`, or `allow` here, has "inputs", "outputs" or
+        "functions".
         """
         return self._apply(written, allow)
 
@@ -184,7 +186,7 @@ class KnowledgeBase(Stored, Streaming):
         return Permissions.of(self.settings.allowing(allow)) if allow else self._permissions
 
     def _taken_in(self, edit: RuleEdit | None, batch: Batch) -> Analysis:
-        """The program after an edit, whose facts and files go into a batch."""
+        """Return the program after an edit; its facts and files are added to a batch."""
         if edit is None:
             return self.analysis
         self._know_arities(batch, edit.analysis.predicates_of(edit.added))
@@ -197,9 +199,9 @@ class KnowledgeBase(Stored, Streaming):
                 batch.arities.setdefault(name, info.arity)
 
     def _change(self, batch: Batch, analysis: Analysis, run: Run, stream: Strategy | None = None) -> Difference:
-        """Makes one transaction of facts and of the program after them: the one way of every change.
+        """Change the facts, then the program, in one transaction. Every change goes through this method.
 
-        Where rules depend on which predicates and forms of terms there are, the new facts may bring some of them.
+        New facts may bring predicates and forms of terms on which some rewritten rules depend.
         """
         after = analysis
         if after is not self.analysis or not batch.is_empty or batch.arities != self._backend.arities:
@@ -214,7 +216,8 @@ class KnowledgeBase(Stored, Streaming):
         return difference
 
     def _load(self, load: Callable[[Batch], None]) -> int:
-        """Inserts what is loaded into a batch; gives the number of new facts. As long as nothing was derived, nothing is."""
+        """Insert facts by means of a batch, and return the number of new ones. Derive only if facts have been derived
+        before."""
         with self._operation() as run:
             batch = self._backend.batch(run)
             load(batch)
@@ -243,7 +246,7 @@ class KnowledgeBase(Stored, Streaming):
         return edit
 
     def _other_facts(self) -> OtherFacts:
-        """Return the facts that the program does not state, as far as they are known."""
+        """Return the known facts that are not in the program text."""
         if not self._has_other_facts and self._durable is None and not self._asking.sources:
             return NO_OTHER_FACTS
         return OtherFacts(self._backend.defined, self._backend.forms)
@@ -267,7 +270,7 @@ class KnowledgeBase(Stored, Streaming):
         return [callback for name in dict.fromkeys((known, alone)) for callback in self._subscribers.get(name, ())]
 
     def subscribe(self, predicate: str, callback: Callable[[Result, Result], None]) -> Callable[[], None]:
-        """Calls back with the inserted and the deleted facts of a predicate whenever some are; gives a way to stop that.
+        """Call `callback(inserted, deleted)` after each change of a predicate; return a function that ends the subscription.
 
         >>> kb = KnowledgeBase("warm(X) :- temperature(X, T), T > 20.")
         >>> stop = kb.subscribe("warm", lambda inserted, deleted: print(list(inserted), list(deleted)))
@@ -280,7 +283,7 @@ class KnowledgeBase(Stored, Streaming):
         return lambda: callbacks.remove(callback)
 
     def delete(self, predicate: str, facts: Any) -> int:
-        """Deletes those of the facts that are explicit, and gives their number.
+        """Delete explicit facts and return how many there were; facts that are not explicit are ignored.
 
         >>> kb = KnowledgeBase("edge(1, 2). path(X, Y) :- edge(X, Y).")
         >>> kb.delete("edge", [(1, 2), (5, 6)]), kb.count("path")
@@ -289,7 +292,7 @@ class KnowledgeBase(Stored, Streaming):
         return self.apply(Change(delete={predicate: facts})).report.explicit_deleted
 
     def add_rules(self, program: str | Program, *, allow: Collection[str] = ()) -> None:
-        """Adds the statements of a program; its rules hold from now on. A mistake raises `ProgramError` and changes none.
+        """Add the rules and facts of a program text. After an error (`ProgramError`), nothing has changed.
 
         >>> kb = KnowledgeBase("edge(1, 2).")
         >>> kb.add_rules("back(Y, X) :- edge(X, Y).")
@@ -306,7 +309,7 @@ class KnowledgeBase(Stored, Streaming):
             self._change(batch, self._taken_in(edit, batch), run)
 
     def remove_rules(self, *rules: str) -> None:
-        """Removes rules, by name or by text, and with them what only they derived.
+        """Remove rules, by name or by text, and the facts that only they derived.
 
         >>> kb = KnowledgeBase("p(1). r1: q(X) :- p(X). r2: s(X) :- q(X).")
         >>> kb.remove_rules("q(Y) :- p(Y).")
@@ -318,10 +321,11 @@ class KnowledgeBase(Stored, Streaming):
     # -- facts in ----------------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, facts: Any) -> int:
-        """Adds explicit facts and gives the number of new ones: rows of Python values, an Arrow table, a pandas frame, a mapping.
+        """Insert explicit facts and return how many are new. Takes rows of Python values, an Arrow table, a pandas frame or a
+        mapping.
 
-        A mapping holds columns by name; a text, or a tuple that is one row, raises TypeError. All or nothing: a row that does not
-        fit raises `ProgramError` and leaves everything as it was.
+        A mapping holds columns by name; a string, or a bare tuple, raises TypeError. If a row does not fit, `ProgramError` is
+        raised and nothing is inserted.
 
         >>> import datetime
         >>> kb = KnowledgeBase()
@@ -347,11 +351,10 @@ class KnowledgeBase(Stored, Streaming):
         base: str | None = None,
         **database: str | None,
     ) -> int:
-        """Adds the facts of a file and gives the number of new ones. The ending of its name tells the format.
+        """Insert the facts of a file and return how many are new. The ending of its name tells the format.
 
-        csv, tsv, facts, parquet, delta, json (JSON lines), nt, nq and ttl; docs/data.md has the rules. `types` declares what the
-        columns of a text file hold (`"integer, string"`), `columns` chooses columns by name, `base` is
-        what relative IRIs of RDF are resolved against. The path may be a database,
+        docs/data.md describes the formats. `types` declares the types of columns (`"integer, string"`), `columns` chooses
+        columns by name, `base` is the base for relative IRIs in RDF. The path may be a database,
         `postgresql://host/database`, with `table` or `query`, `user` and `password`. On Spark it may be a
         directory, a pattern, an address such as `hdfs://…`, or a database: `jdbc:postgresql://…` with `table` or `query`,
         `user`, `password`, `driver` and `jar`.
@@ -361,14 +364,14 @@ class KnowledgeBase(Stored, Streaming):
         return self._load(lambda batch: batch.load_file(self.data_name(predicate), path, asked))
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
-        """Adds the rows of a Spark data frame, or of a table that the session knows by name (Spark engine only)."""
+        """Insert the rows of a Spark data frame, or of a table of the session, by name (Spark engine only)."""
         return self._load(lambda batch: batch.load_table(self.data_name(predicate), table, columns))
 
     def view(self, predicate: str, *, name: str | None = None) -> str:
-        """Return the name, as SQL takes it, of a temporary view of the visible facts with the columns a1, a2 …
+        """Make a temporary view of the visible facts with the columns a1, a2 …, and return its name, quoted for SQL.
 
-        Without `name`, the view has a name of its own. Raise ValueError if `name` is that of a view or a table which was not
-        made here. The view is dropped at `close()`.
+        Without `name`, the view gets a unique name. Raise ValueError if `name` is taken by a view or table that was not made
+        here. `close()` drops the view.
         """
         with self._operation() as run:
             self._materialise(run)
@@ -379,18 +382,18 @@ class KnowledgeBase(Stored, Streaming):
             return self._backend.view(full, self.program.prefixes, name)
 
     def load_facts(self, directory: str | PathLike[str], *, header: bool = False) -> int:
-        """Adds the facts of all data files of a directory, `edge.csv` to `edge`; gives the number of new ones.
+        """Insert the facts of all data files in a directory, `edge.csv` into `edge`, and return how many are new.
 
-        Files with other endings are left alone, and so are `.json` files whose predicate nothing mentions. With `header`, the
-        csv and tsv files name their columns in the first row.
+        Files with other endings are ignored, and so are `.json` files for unknown predicates. `header` says that csv and tsv
+        files have a header.
         """
         return self._load(lambda batch: batch.load_directory(Path(directory), self.data_name, header=header))
 
     def load_rdf(self, path: str | PathLike[str], *, base: str | None = None) -> int:
-        """Adds the triples of an RDF file as p(s, o), and as C(s) where p is rdf:type; gives the number of new facts.
+        """Insert the triples of an RDF file as p(s, o), and as C(s) if p is rdf:type; return the number of new facts.
 
-        Relative IRIs are resolved against `base`; without one they stay as they are written: `<near>` is `near`.
-        Where the program has a predicate rdf:type of two arguments, it gets those triples too.
+        Relative IRIs are resolved against `base`; without it they stay relative: `<near>` is `near`. If the program has a
+        predicate rdf:type with two arguments, it gets those triples as well.
         """
         asked = ReadOptions.of({"base": base})
         return self._load(lambda batch: batch.load_triples(Path(path), asked))
@@ -404,10 +407,10 @@ class KnowledgeBase(Stored, Streaming):
         watch: Callable[[int], None] | None = None,
         at_round: Callable[[int], None] | None = None,
     ) -> RunReport:
-        """Derives everything now; otherwise the first read does.
+        """Derive everything now instead of on the first read, and return a report.
 
-        `finished` gets each hyper-node, `watch` now and then the number of facts, `at_round` of the round that the
-        hyper-node at work is in; each may stop it by raising.
+        `finished` is called with the report of each hyper-node, `watch` from time to time with the number of facts,
+        `at_round` with the number of the current round; each may raise an exception to stop.
         """
         with self._operation(watch=watch, finished=finished, at_round=at_round) as run:
             self._materialise(run)
@@ -424,7 +427,7 @@ class KnowledgeBase(Stored, Streaming):
             self._backend.materialise(run, batch)
 
     def predicates(self) -> list[str]:
-        """The names of all predicates that the program or its facts mention, sorted.
+        """Return the sorted names of all predicates in the program or its facts.
 
         >>> KnowledgeBase("@prefix ex: <http://example.org/> . ex:p(X) :- q(X, _).").predicates()
         ['http://example.org/p', 'q']
@@ -432,7 +435,7 @@ class KnowledgeBase(Stored, Streaming):
         return sorted({*self.analysis.predicates, *self._backend.defined})
 
     def count(self, predicate: str) -> int:
-        """The number of visible facts.
+        """Return the number of visible facts of a predicate.
 
         >>> KnowledgeBase("p(1). p(2). q(X) :- p(X), X > 1.").count("q")
         1
@@ -447,7 +450,8 @@ class KnowledgeBase(Stored, Streaming):
             return self._backend.count(name)
 
     def _facts_apart(self, name: str, run: Run) -> Result | None:
-        """The facts of a predicate where rules that have nothing to do with it may have no end; None where none are."""
+        """Return the facts of a predicate without running unrelated rules that may never end; None if there are no such
+        rules."""
         arguments = self._variables(name) if name in self._backend.arities else ()
         if not arguments:
             return None
@@ -460,11 +464,11 @@ class KnowledgeBase(Stored, Streaming):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing was inserted and nothing can be derived: no engine was started yet."""
+        """Return whether nothing was inserted and nothing can be derived, so that no engine has been started."""
         return not self.program.rules and not self._asking.sources and not self._backend.is_started
 
     def facts(self, predicate: str) -> Result:
-        """The whole visible relation; its variables are called a1, a2 … after the positions of the arguments."""
+        """Return the visible facts of a predicate; the columns are called a1, a2 …"""
         with self._operation() as run:
             name = self.full_name(predicate)
             if (apart := self._facts_apart(name, run)) is not None:
@@ -473,7 +477,8 @@ class KnowledgeBase(Stored, Streaming):
             return self._backend.facts(name, self.program.prefixes)
 
     def owners(self, predicate: str) -> dict[str, int]:
-        """Return how many facts of a predicate each owner supports: explicit facts, and hyper-nodes by their rules.
+        """Return how many facts of a predicate each owner supports: the explicit facts, and hyper-nodes, named after their
+        rules.
 
         >>> kb = KnowledgeBase("p(1). p(2). q(2). q(3). r1: p(X) :- q(X).")
         >>> kb.owners("p")
@@ -484,7 +489,7 @@ class KnowledgeBase(Stored, Streaming):
             return owners_by_name(self.full_name(predicate), self.analysis, self._backend, run)
 
     def rules(self) -> list[RuleInfo]:
-        """The rules with their hyper-nodes, how those follow changes, and how many facts they derive.
+        """Return the rules with their hyper-nodes, how these are maintained, and how many facts the rules derive.
 
         >>> for rule in KnowledgeBase("edge(1, 2). path(X, Y) :- edge(X, Y).").rules():
         ...     print(rule.name, rule.hyper_node, rule.module, rule.strategy, rule.derived)
@@ -495,11 +500,11 @@ class KnowledgeBase(Stored, Streaming):
             return rule_infos(self.analysis, self._backend, run)
 
     def query(self, query: str | Query, *, mode: str | None = None) -> Result:
-        """The answers to a query: text such as `path(1, X), not seen(X)`, or one of `queries`.
+        """Return the answers to a query: a text such as `path(1, X), not seen(X)`, or one of `queries`.
 
-        The prefixes of the program are known in the text. A text that asks for a predicate that nothing mentions, which has no
-        answers, or for what can never hold, gives a `corollary.ProgramWarning`. Where nothing was derived yet, `mode` says how:
-        "demand", "materialise" or "auto" (docs/api.md); the setting is the default.
+        The text may use the prefixes of the program. If it asks for an unknown predicate, or can never hold, a
+        `corollary.ProgramWarning` is issued. `mode` ("demand", "materialise" or "auto", see docs/api.md) says how to answer
+        if nothing has been derived yet; the default is the setting.
 
         >>> kb = KnowledgeBase("@prefix ex: <http://example.org/> . ex:knows(ex:ann, ex:bo).")
         >>> list(kb.query("ex:knows(ex:ann, X)"))
@@ -518,19 +523,20 @@ class KnowledgeBase(Stored, Streaming):
             return self._backend.answers(asked, self.program.prefixes, run)
 
     def source(self, predicate: str, source: Any, **options: Any) -> None:
-        """Facts of a predicate come from a function, or from a table of a database; docs/data.md says how it is asked."""
+        """Connect a predicate with a function or a database table, which is asked for its facts when a query needs them
+        (docs/data.md)."""
         self._asking.add_source(self.data_name(predicate), source, **options)
 
     def demanded(self, query: str | Query) -> Demanded:
-        """The rules that the mode "demand" answers a query by; `text()` shows them."""
+        """Return the rewritten rules by which the mode "demand" answers a query; `text()` shows them."""
         return self._asking.rules(self.analysis, self.parse_query(query) if isinstance(query, str) else query)
 
     def is_on_demand(self, query: Query, mode: str | None = None) -> bool:
-        """Whether a query would be answered on demand, without deriving everything first."""
+        """Return whether a query would be answered on demand, without deriving everything first."""
         return self._asking.on_demand(self.analysis, query, mode, asks=False) is not None
 
     def undefined(self, predicate: str) -> Result:
-        """The facts that are neither true nor false under well-founded semantics.
+        """Return the facts that are neither true nor false under well-founded semantics.
 
         >>> kb = KnowledgeBase("win(X) :- move(X, Y), not win(Y). move(1, 2). move(3, 3).", semantics="well-founded")
         >>> list(kb.facts("win")), list(kb.undefined("win"))
@@ -546,7 +552,7 @@ class KnowledgeBase(Stored, Streaming):
             return self._backend.answers(query, self.program.prefixes, run)
 
     def parse_query(self, text: str) -> Query:
-        """The text of a query, read with the prefixes of the program; raises `ProgramError` where it cannot be asked."""
+        """Parse a query with the prefixes of the program; raise `ProgramError` if it is not valid."""
         read = parse_query(text, self.program.prefixes)
         parsed = query_with_arities(read) if self.settings.mixed_arities else read
         self._check_query(parsed)
@@ -557,14 +563,15 @@ class KnowledgeBase(Stored, Streaming):
             raise ProgramError(mistakes)
 
     def _value_kinds(self) -> ValueKinds:
-        """The kinds of values that arguments may hold; found out when a comparison asks for them, and kept until a change."""
+        """Return the kinds of values that arguments may hold. They are computed when a comparison needs them, and cached
+        until a change."""
         others = self._other_facts()
         if self._kinds is None or self._kinds.program is not self.program or self._kinds.others != others:
             self._kinds = ValueKinds(self.program, others)
         return self._kinds
 
     def query_warnings(self, query: Query) -> list[Diagnostic]:
-        """Return a warning for each predicate of a query that nothing mentions, and for each part that can never hold."""
+        """Return a warning for each unknown predicate of a query, and for each part that can never hold."""
         known = self.analysis.predicates
         found = list(warnings_of_query(query, self._value_kinds()))
         if any(atom.predicate not in known for atom, _ in atoms_of(query.body)):
@@ -581,9 +588,10 @@ class KnowledgeBase(Stored, Streaming):
         mode: str | None = None,
         **database: str | None,
     ) -> None:
-        """Writes the visible facts of a predicate: csv, tsv, parquet, delta, nt or json, as the ending of the name says.
+        """Write the visible facts of a predicate to a file; the ending of its name tells the format, such as csv or parquet.
 
-        The file appears whole or not at all. `mode` is for Delta tables and databases: "overwrite", "append" or "error". On
+        The file is written completely or not at all. `mode` is for Delta tables and
+        databases: "overwrite", "append" or "error". On
         Spark the path may be an address such as `hdfs://…`, or a database: `jdbc:postgresql://…` with `table`, `user`,
         `password`, `driver` and `jar`.
         """
@@ -592,9 +600,9 @@ class KnowledgeBase(Stored, Streaming):
         self._backend.write(self.facts(name), str(path), options)
 
     def full_name(self, predicate: str) -> str:
-        """The name of a predicate with its prefix written out, where the program declares that prefix.
+        """Return the name of a predicate with its prefix expanded, if the program declares the prefix.
 
-        With `mixed_arities` also with its number of arguments; an error where the name alone has several of them.
+        With `mixed_arities`, also with its number of arguments; raise `ProgramError` if there are several.
         """
         name = self.data_name(predicate)
         if not self.settings.mixed_arities:
@@ -602,18 +610,18 @@ class KnowledgeBase(Stored, Streaming):
         several = full_names(name, self._backend.arities)
         if len(several) > 1 and name not in several:
             message = f"'{predicate}' has several numbers of arguments: {', '.join(several)}"
-            raise ProgramError([Diagnostic(catalogue.ARITY_MISMATCH, message, None, f"say which one: '{several[0]}'")])
+            raise ProgramError([Diagnostic(catalogue.ARITY_MISMATCH, message, None, f"choose one: '{several[0]}'")])
         return several[0] if len(several) == 1 else sized(name)
 
     def data_name(self, predicate: str) -> str:
-        """The name that facts come in with: with its prefix written out; their width says the number of arguments.
+        """Return the name for inserted facts, with its prefix expanded; their width gives the number of arguments.
 
-        Raise `ProgramError` where it is no text that could be stored or printed.
+        Raise `ProgramError` if the name is not valid text.
         """
         try:
             predicate.encode()
         except UnicodeEncodeError:
-            message = f"{predicate!r} is no name of a predicate: half of a pair of surrogates is no character"
+            message = f"{predicate!r} is not the name of a predicate: half of a surrogate pair is not a character"
             raise ProgramError([Diagnostic(catalogue.INVALID_UTF8, message)]) from None
         prefix, colon, local = predicate.partition(":")
         namespace = self.program.prefixes.get(prefix)
@@ -621,17 +629,17 @@ class KnowledgeBase(Stored, Streaming):
 
     @property
     def stages(self) -> dict[str, float]:
-        """Seconds that the stages of loading took so far, on Spark: start, ingest, encode."""
+        """Return the seconds that the stages of loading have taken so far, on Spark: start, ingest, encode."""
         return self._backend.stages
 
     def sql(self) -> str:
-        """The rules as views of Spark SQL, over views of the predicates with the columns a1, a2 … (see `view`)."""
+        """Return the rules as Spark SQL views, over views of the predicates with the columns a1, a2 … (see `view`)."""
         from corollary.engines.spark.algebra.sql import text_of_views
 
         return text_of_views(self.analysis)
 
     def close(self) -> None:
-        """Gives back what the engine holds outside of this process: temporary tables and a session of its own."""
+        """Release what the engine holds outside this process: temporary tables and its own Spark session."""
         self._backend.close()
 
     def __enter__(self) -> KnowledgeBase:

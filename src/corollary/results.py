@@ -26,7 +26,7 @@ SHOWN = 20
 
 @runtime_checkable
 class CountedRows(Protocol):
-    """Rows that are counted, and written out when somebody wants to see them."""
+    """Rows whose number is known, and which are expanded when they are read."""
 
     count: int
 
@@ -36,8 +36,8 @@ class CountedRows(Protocol):
 class Result:
     """Rows of Python values in the order of `variables`.
 
-    Nothing is decoded before it is looked at: `len()` costs nothing, and `to_arrow()` makes no Python objects of numbers and
-    strings. A ground query has one empty row or none.
+    Rows are decoded when they are read: `len()` costs nothing, and `to_arrow()` creates no Python objects for numbers and
+    strings. The result of a query without variables has one empty row or none.
 
     >>> from corollary import KnowledgeBase
     >>> answers = KnowledgeBase('age(ann, 40). age(bo, 7).').query("age(Who, Years), Years > 18")
@@ -82,7 +82,8 @@ class Result:
                 yield tuple(values[at : at + width])
 
     def constants(self) -> Iterator[tuple[Value, ...]]:
-        """The rows as constants of the language, where iterating gives dates and times as those of `datetime`."""
+        """Return the rows as constants of the language; iterating over a result gives dates and times as `datetime` values
+        instead."""
         width = len(self.variables)
         for start in range(0, len(self._rows), 10_000):
             piece = self._rows[start : start + 10_000]
@@ -90,23 +91,24 @@ class Result:
             yield from (tuple(values[at * width : (at + 1) * width]) for at in range(len(piece)))
 
     def sorted(self) -> list[tuple[Value, ...]]:
-        """All rows as constants, in the order in which commands print them: numbers by value, then the others."""
+        """Return all rows as constants, in the order of the command line: numbers by value, then the others."""
         return sorted(self.constants(), key=lambda row: [sort_key(value) for value in row])
 
     # -- for other libraries -----------------------------------------------------------------------------------------
 
     def to_arrow(self) -> pa.Table:
-        """A column for each variable, of the type that fits its constants: int64, double, bool, string, decimal, date32 …
+        """Return an Arrow table with a column per variable, of a type that fits its constants: int64, double, bool, string,
+        decimal, date32 …
 
-        A column of different kinds of constants holds them as programs write them, and a column of IRIs their texts; both
-        say so in the metadata of their field, so that `KnowledgeBase.insert` takes the table back without loss.
+        A column with different kinds of constants holds them in the syntax of programs, and a column of IRIs their text; the
+        metadata of the field says so, and `KnowledgeBase.insert` reads the table back without loss.
         """
         from corollary.engines.embedded.values.tables import decode_table
 
         return decode_table(self._universe, self._rows, self.variables)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A frame with a column for each variable; columns of different kinds of constants hold Python objects."""
+        """Return a pandas frame with a column per variable; columns with different kinds of constants hold Python objects."""
         with optional_package("pandas", "to_pandas()"):
             import pandas
 
@@ -121,9 +123,10 @@ class Result:
         return frame
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
-        """A data frame of Spark with a column for each variable, in the session that runs, or in one that is started.
+        """Return a Spark data frame with a column per variable, in the running session or a new one.
 
-        Its columns are those of `to_arrow()`; times of day and decimals of more than 38 digits are texts as programs write them.
+        Its columns are those of `to_arrow()`; times of day and decimals of more than 38 digits are text in the syntax of
+        programs.
         """
         from corollary.engines.embedded.values.tables import narrowed
         from corollary.engines.spark_session.arrow_frames import frame_of_table
@@ -133,7 +136,7 @@ class Result:
 
     @property
     def codes(self) -> tuple[Universe, Codes]:
-        """The rows as the engine has them, for writers of files."""
+        """Return the rows as the engine holds them, for writers of files."""
         return self._universe, self._rows
 
     # -- for people --------------------------------------------------------------------------------------------------

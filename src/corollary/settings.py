@@ -1,4 +1,4 @@
-"""Everything that a user can choose about a knowledge base, in one typed object.
+"""The settings of a knowledge base, in one typed object.
 
 A setting is declared once, here: its name is a keyword of `KnowledgeBase(…)`, a key of a TOML file and a name for `--set`.
 """
@@ -35,7 +35,7 @@ WITH_MODULES = ("auto", "dred-counting-modules", "recompute")
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up. Limits hold in every operation, and reaching one changes nothing; None is no limit.
+    """Limits of each operation: an operation that reaches one raises E302 and changes nothing. None means no limit.
 
     >>> from corollary import KnowledgeBase
     >>> KnowledgeBase("n(0). n(X + 1) :- n(X).", limits=Limits(facts=1000)).count("n")
@@ -61,7 +61,7 @@ class Limits:
                 continue
             is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
             if not is_number or math.isnan(limit) or limit < 0:
-                raise ValueError(f"limits.{one.name} is a number from 0 on, not {limit!r}")
+                raise ValueError(f"limits.{one.name} must be a number from 0, not {limit!r}")
 
 
 _NO_LIMITS = Limits()
@@ -82,9 +82,9 @@ def _setting(
     names: tuple[str, tuple[str, ...]] = ("", ()),
     stored: bool = False,
 ) -> Any:
-    """`stored` settings belong to what was derived: a knowledge base that is opened has those it was saved with.
+    """Declare a setting. `stored` settings are saved with the derived facts and used when a knowledge base is opened.
 
-    `names` are what a set of names may have, after the word for one of them.
+    `names` is the word for a name in a set of names, and the names that the set may have.
     """
     known = {"says": says, "choices": choices, "between": between, "names": names, "stored": stored}
     return field(default=default, metadata=known)
@@ -92,7 +92,7 @@ def _setting(
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, with their defaults.
+    """The settings of a knowledge base, with their defaults.
 
     >>> Settings.of(strategy="dred", limits={"facts": 1000}).limits
     Limits(seconds=None, facts=1000, rounds=1000000, depth=200, memory=None)
@@ -101,33 +101,41 @@ class Settings:
     ValueError: there is no setting 'stratgy': did you mean 'strategy'?
     """
 
-    strict: bool = _setting(False, "a row of a file that does not fit is an error, and not left out")
+    strict: bool = _setting(False, "a row of a file that does not fit is an error instead of being rejected")
     on_error: str = _setting(
-        "discard", "what a rule instance does whose arithmetic has no value", ("discard", "stop"), stored=True
+        "discard",
+        "what happens if arithmetic in a rule has no value: discard the rule instance, or stop",
+        ("discard", "stop"),
+        stored=True,
     )
     updates: bool = _setting(
-        True, "facts and rules will change; without, deriving is faster and a change derives everything again"
+        True, "facts and rules will change; with `False`, deriving is faster and a change derives everything again"
     )
     without: frozenset[str] = _setting(
-        frozenset(), "optimisations to leave out", names=("optimisation", OPTIMISATIONS), stored=True
+        frozenset(), "optimisations to switch off", names=("optimisation", OPTIMISATIONS), stored=True
     )
     precision: int = _setting(
-        ALL_BITS, "how many significant bits of doubles comparisons regard", between=(1, ALL_BITS), stored=True
+        ALL_BITS, "how many significant bits of doubles comparisons use", between=(1, ALL_BITS), stored=True
     )
     semantics: str = _setting("stratified", "what negation through recursion means", SEMANTICS, stored=True)
     stratification: str = _setting(
         "local", "what may separate a negation from what it depends on", STRATIFICATIONS, stored=True
     )
-    unsafe: str = _setting("reject", "what a variable does that nothing limits", UNSAFE, stored=True)
+    unsafe: str = _setting(
+        "reject",
+        "whether a rule with an unsafe variable is rejected, or the variable ranges over the universe",
+        UNSAFE,
+        stored=True,
+    )
     mixed_arities: bool = _setting(
         False, "one name with several numbers of arguments is several predicates, `p/1` and `p/2`", stored=True
     )
-    strategy: str = _setting("auto", "how recursive rules follow changes", STRATEGIES, stored=True)
-    index: str | Mapping[str, str] = _setting("auto", "how changes find their partners in rules", INDEXES)
-    mode: str = _setting("auto", "how queries are answered while nothing was derived", MODES)
+    strategy: str = _setting("auto", "how recursive rules are maintained", STRATEGIES, stored=True)
+    index: str | Mapping[str, str] = _setting("auto", "how changed facts find matching facts in rules", INDEXES)
+    mode: str = _setting("auto", "how queries are answered before everything has been derived", MODES)
     allow: frozenset[str] = _setting(
         frozenset(),
-        "what rules that come at run time may have",
+        "what rules that arrive at run time may contain",
         names=("permission", ALLOWED),
     )
     inputs_root: tuple[str, ...] = _setting(
@@ -142,14 +150,14 @@ class Settings:
 
     @classmethod
     def of(cls, settings: Settings | None = None, /, **given: Any) -> Settings:
-        """These settings, with the given ones in place of theirs; raises ValueError for a name or a value that is none.
+        """Return these settings with some replaced; raise ValueError for an unknown name or an invalid value.
 
-        A table of limits replaces those that it names, a `Limits` object all of them.
+        A table of limits replaces the limits that it names, a `Limits` object all of them.
         """
         if settings is not None and not isinstance(settings, cls):
             name = type(settings).__name__
-            hint = "spark_settings=… takes it" if name == "SparkSettings" else "each setting is a keyword, too"
-            raise TypeError(f"settings=… takes corollary.Settings, and not {name}; {hint}")
+            hint = "spark_settings=… takes it" if name == "SparkSettings" else "each setting is also a keyword argument"
+            raise TypeError(f"settings=… takes corollary.Settings, not {name}; {hint}")
         before = settings or cls()
         if isinstance(given.get("limits"), Mapping):
             given = {**given, "limits": {**vars(before.limits), **given["limits"]}}
@@ -157,7 +165,7 @@ class Settings:
 
     @classmethod
     def read(cls, path: str | PathLike[str], **given: Any) -> Settings:
-        """The settings of a TOML file, with `limits` as a table of its own; those given win."""
+        """Return the settings in a TOML file, where `limits` is a table; keyword arguments override them."""
         place = Path(path)
         try:
             return cls.of(cls.of(**tomllib.loads(place.read_text(encoding="utf-8"))), **given)
@@ -170,7 +178,8 @@ class Settings:
         return self.on_error == "discard"
 
     def allowing(self, allow: Collection[str]) -> frozenset[str]:
-        """Return the permissions of rules that come at run time, including those that a call allows. Raise ValueError for an
+        """Return the permissions of rules that arrive at run time, including those that a call
+        allows. Raise ValueError for an
         unknown word."""
         return Settings.of(self, allow={*self.allow, *allow}).allow
 
@@ -184,20 +193,21 @@ SETTINGS = {one.name: one for one in fields(Settings)}
 
 
 def check_rule_names(settings: Settings, rules: Collection[str]) -> Iterator[Diagnostic]:
-    """An error for each rule that `index` has a word for and that a program with these rules does not have."""
+    """Return an error for each rule name in the setting `index` that is not the name of one of these rules."""
     for name in settings.index if isinstance(settings.index, Mapping) else ():
         if name not in rules:
             several = [rule for rule in rules if rule.startswith(f"{name}.")]
             hint = did_you_mean(name, rules) if not several else f"it has several heads: {', '.join(several)}"
-            message = f"the setting index.{name} is for a rule that is not there"
-            yield Diagnostic(catalogue.BAD_SETTINGS, message, hint=hint or "`corollary check` shows the names of rules")
+            message = f"the setting index.{name} names a rule that does not exist"
+            yield Diagnostic(catalogue.BAD_SETTINGS, message, hint=hint or "`corollary check` lists the names of rules")
 
 
 def setting_from_text(text: str) -> tuple[str, Any]:
-    """A setting as a command has it: `strategy=dred`, `limits.facts=1000`; the value is TOML, or a text without quotes."""
+    """Parse a setting of the command line: `strategy=dred`, `limits.facts=1000`; the value is TOML, or a string without
+    quotes."""
     name, equals, written = text.partition("=")
     if not equals:
-        raise ValueError(f"'{text}' is no NAME=VALUE")
+        raise ValueError(f"'{text}' is not of the form NAME=VALUE")
     try:
         value = tomllib.loads(f"value = {written}")["value"]
     except tomllib.TOMLDecodeError:
@@ -207,7 +217,7 @@ def setting_from_text(text: str) -> tuple[str, Any]:
 
 
 def settings_from_texts(texts: Iterable[str]) -> dict[str, Any]:
-    """Several of them; the parts of one table are put together."""
+    """Parse several settings of the command line; the parts of one table are combined."""
     found: dict[str, Any] = {}
     for name, value in map(setting_from_text, texts):
         both = isinstance(value, dict) and isinstance(found.get(name), dict)
@@ -222,7 +232,7 @@ def _checked(name: str, value: Any) -> Any:
         raise ValueError(f"there is no setting '{name}': {hint}")
     if name == "index" and isinstance(value, Mapping):
         if nested := [rule for rule, word in value.items() if isinstance(word, Mapping)]:
-            raise ValueError(f'a name with a point is in quotes in TOML: index."{nested[0]}.…"')
+            raise ValueError(f'a name with a dot needs quotes in TOML: index."{nested[0]}.…"')
         return {rule: _checked(name, word) for rule, word in value.items()}
     if choices := known.metadata["choices"]:
         if value not in choices:
@@ -254,7 +264,7 @@ def _known_names(names: frozenset[str], what: str, known: tuple[str, ...]) -> fr
 
 
 def _roots(name: str, value: Any) -> tuple[str, ...]:
-    """One folder or address, or several."""
+    """Return one folder or address, or several, as a tuple."""
     several = [value] if isinstance(value, (str, PathLike)) else list(value) if isinstance(value, Iterable) else [None]
     if not all(isinstance(one, (str, PathLike)) for one in several):
         raise ValueError(f"{name} is a folder or an address, or a list of them, not {value!r}")

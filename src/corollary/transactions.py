@@ -1,4 +1,4 @@
-"""Changing facts and rules together, all or nothing, and what came of it."""
+"""Changes of facts and rules, transactions and their results."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Change:
-    """The change that a transaction makes. A fact that is both deleted and inserted is there afterwards, and so is a rule.
+    """The facts and rules to insert and delete in one transaction. What is both deleted and inserted is there afterwards.
 
-    `insert` and `delete` hold rows, Arrow tables, pandas frames or mappings of columns by predicate (`facts_given`);
-    `add_rules` texts or programs, `remove_rules` names or texts of rules.
+    `insert` and `delete` map predicates to rows, Arrow tables, pandas frames or mappings of columns; `add_rules` holds texts
+    or programs, `remove_rules` names or texts of rules.
 
     >>> from corollary import Change, KnowledgeBase
     >>> kb = KnowledgeBase("edge(1, 2). path(X, Y) :- edge(X, Y).")
@@ -39,15 +39,15 @@ class Change:
 
 
 def facts_given(facts: Any) -> Any:
-    """Return facts from Python as rows or as a table; a mapping of columns, by their names, becomes one of them.
+    """Return facts from Python as rows or as a table; a mapping of columns is converted.
 
-    Raise TypeError for what can be iterated over and is no collection of facts: a text, a tuple that is one fact.
+    Raise TypeError for other iterables, such as a string, or a tuple that is a single fact.
 
     >>> facts_given({"who": ["ann", "bo"], "age": [30, 41]})
     [('ann', 30), ('bo', 41)]
     >>> facts_given(("ann", 30))
     Traceback (most recent call last):
-    TypeError: facts are a collection of rows, and this tuple is one row; one fact is [('ann', 30)]
+    TypeError: facts must be a collection of rows, but this tuple is a single row; one fact is [('ann', 30)]
     """
     if isinstance(facts, Mapping):
         return _of_columns(facts)
@@ -57,14 +57,16 @@ def facts_given(facts: Any) -> Any:
         return _of_columns({"a1": facts})
     if isinstance(facts, (str, bytes, bytearray)):
         kind = type(facts).__name__
-        raise TypeError(f"facts are a collection of rows, and not a {kind}; one fact is [({_short(facts)},)]")
+        raise TypeError(f"facts must be a collection of rows, not a {kind}; one fact is [({_short(facts)},)]")
     if isinstance(facts, tuple) and not all(_is_row(row) for row in facts):
-        raise TypeError(f"facts are a collection of rows, and this tuple is one row; one fact is [{_short(facts)}]")
+        raise TypeError(
+            f"facts must be a collection of rows, but this tuple is a single row; one fact is [{_short(facts)}]"
+        )
     return facts
 
 
 def _is_column(facts: Any) -> bool:
-    """Whether this is a column of Arrow, pandas or polars, and no table of them."""
+    """Return whether this is a column, not a table, of Arrow, pandas or polars."""
     is_theirs = type(facts).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow")
     return is_theirs and hasattr(facts, "__len__") and not hasattr(facts, "columns") and not hasattr(facts, "schema")
 
@@ -77,19 +79,21 @@ def _of_columns(columns: Mapping[Any, Any]) -> Any:
     for name, column in columns.items():
         if isinstance(column, (str, bytes, bytearray, Mapping)) or not isinstance(column, Iterable):
             raise TypeError(
-                f"a mapping of facts holds columns, and {name!r} has {_short(column)}; one fact is "
+                f"a mapping of facts holds columns, but {name!r} has {_short(column)}; one fact is "
                 f"{{{name!r}: [{_short(column)}], …}}"
             )
         if isinstance(column, Set) and len(columns) > 1:
             raise TypeError(
-                f"a mapping of facts holds columns, and the set of {name!r} has no order: [(…, …), …] has rows"
+                f"a mapping of facts holds columns, but the set of {name!r} has no order; give rows: [(…, …), …]"
             )
     held = [
         column if isinstance(column, Sequence) or hasattr(column, "__len__") else list(column)
         for column in columns.values()
     ]
     if len(lengths := {len(column) for column in held}) > 1:
-        raise ValueError(f"the columns of a mapping are equally long, and these have {_counts(columns, held)} values")
+        raise ValueError(
+            f"the columns of a mapping must have the same length, but these have {_counts(columns, held)} values"
+        )
     if not lengths or not lengths.pop():
         return []
     if not all(isinstance(column, (list, tuple, range)) for column in held):
@@ -112,7 +116,7 @@ def _short(value: Any) -> str:
 
 
 class Facts(Mapping[str, "Result"]):
-    """Facts by predicate, those of all others are none; nothing is decoded before it is looked at."""
+    """A mapping from predicates to facts; other predicates have no facts. Facts are decoded when they are read."""
 
     def __init__(
         self,
@@ -170,7 +174,7 @@ class MaintenanceReport:
 
 @dataclass(frozen=True)
 class TransactionResult:
-    """The visible facts that a transaction brought and took, by predicate, and how they were found."""
+    """The visible facts that a transaction inserted and deleted, by predicate, and a report on how they were found."""
 
     inserted: Facts
     deleted: Facts
@@ -181,7 +185,8 @@ class TransactionResult:
 
 
 class Transaction:
-    """Collects changes in a `with` block; they happen together at its end, or not at all if the block raises.
+    """Collects changes in a `with` block and applies them together at its end, or not at all if the block raises an
+    exception.
 
     >>> from corollary import KnowledgeBase
     >>> kb = KnowledgeBase("edge(1, 2). edge(2, 3). path(X, Y) :- edge(X, Y).")
@@ -202,20 +207,20 @@ class Transaction:
         self._changes.append(Change(insert={predicate: facts}))
 
     def delete(self, predicate: str, facts: Any) -> None:
-        """The explicit facts among these go; those that are not explicit are left alone."""
+        """Delete explicit facts; facts that are not explicit are ignored."""
         self._changes.append(Change(delete={predicate: facts}))
 
     def add_rules(self, *programs: str | Program) -> None:
         self._changes.append(Change(add_rules=programs))
 
     def remove_rules(self, *rules: str) -> None:
-        """Rules by name or by text."""
+        """Remove rules, by name or by text."""
         self._changes.append(Change(remove_rules=rules))
 
     @property
     def result(self) -> TransactionResult:
         if self._result is None:
-            raise RuntimeError("a transaction has its result after its with block")
+            raise RuntimeError("the result of a transaction is available after its with block")
         return self._result
 
     def __enter__(self) -> Transaction:

@@ -136,7 +136,7 @@ def _twice(number: int) -> int:
     [
         ("abs", {}, "'abs' is a built-in function"),
         ("count", {}, "'count' is an aggregate"),
-        ("a b", {}, "'a b' is no name of a function"),
+        ("a b", {}, "'a b' is not the name of a function"),
         ("f", {"vectorised": "pandas"}, "functions cannot be vectorised over 'pandas'"),
     ],
 )

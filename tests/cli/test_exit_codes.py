@@ -128,7 +128,7 @@ def test_the_notice_about_compiling_comes_when_it_takes_more_than_a_second(capsy
     notice.on_start(None)
     time.sleep(1.2)
     notice.on_end(None)
-    assert capsys.readouterr().err.startswith("compiling kernels, once: ")
+    assert capsys.readouterr().err.startswith("compiling kernels: ")
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -203,7 +203,7 @@ p(X) :- q(X), not r(X).
         *("added r1", "+ p(1)", "+ q(1)", "+ q(2)", "+ r(2)"),
         *("- r(2)", "+ p(2)", "+ s(1)", "+ s(2)"),
         *("- p(1)", "- p(2)", "- s(1)", "- s(2)"),
-        *("nothing visible changes", ""),
+        *("no visible fact changes", ""),
     ]
     assert run.stderr == ""
 
@@ -212,7 +212,7 @@ def test_a_mistake_in_a_change_is_told_and_changes_nothing(tmp_path: Path) -> No
     session = "+q(1). +rule p(X) :- not q(X).\n+p(X) :- q(X).\n-rule r7\n?- q(X).\n"
     run = corollary("repl", cwd=tmp_path, stdin=session)
     assert "E202" in run.stderr
-    assert "this is no fact" in run.stderr
+    assert "this is not a fact" in run.stderr
     assert "there is no rule 'r7'" in run.stderr
     assert "no answers" in run.stdout
 

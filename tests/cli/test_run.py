@@ -118,7 +118,7 @@ def test_facts_that_are_no_triples_cannot_be_written_as_such(tmp_path: Path) -> 
     write(tmp_path, program_dl="p(X, Y) :- q(X, Y). q(1, 2).")
     run = corollary("run", "program.dl", "--out", "out", "--format", "nt", cwd=tmp_path)
     assert run.returncode == 3
-    assert "error[E408]: out/p.nt: these facts are no triples" in run.stderr
+    assert "error[E408]: out/p.nt: these facts are not triples" in run.stderr
 
 
 # -- rows that are left out ----------------------------------------------------------------------------------------------

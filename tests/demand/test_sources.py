@@ -58,7 +58,7 @@ def test_a_function_is_asked_under_negation_and_aggregates() -> None:
 def test_a_function_that_needs_a_value_cannot_be_read_whole() -> None:
     kb, _ = shop_base()
     for ask in (lambda: kb.query("price(X, P)"), lambda: kb.count("dear")):
-        with pytest.raises(ProgramError, match=r"E416.*has to be asked with a value of 'item'"):
+        with pytest.raises(ProgramError, match=r"E416.*needs a value of 'item'"):
             ask()
 
 
@@ -222,7 +222,7 @@ def test_texts_of_types_that_duckdb_does_not_compare_with_texts() -> None:
 
 @pytest.mark.parametrize("source", [42, "file.txt"])
 def test_what_is_no_source_is_an_error_at_once(source: Any) -> None:
-    with pytest.raises(ProgramError, match="is no source of facts"):
+    with pytest.raises(ProgramError, match="is not a source of facts"):
         KnowledgeBase().source("price", source, table="prices")
 
 

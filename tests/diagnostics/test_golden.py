@@ -243,7 +243,7 @@ def follow_another_file() -> None:
 
 
 def follow_a_forgetful_broker() -> None:
-    lost = "mqtt://gateway:1883 has forgotten the session: what came between 12:00:00 and 12:00:07 may be lost"
+    lost = "mqtt://gateway:1883 has lost the session: messages between 12:00:00 and 12:00:07 may be lost"
     with tempfile.TemporaryDirectory() as folder:
         source = MqttUpdates("gateway", journal=folder)
         updates = [source._update(Message(7, lost=lost))]

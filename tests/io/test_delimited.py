@@ -210,7 +210,7 @@ def test_strict_loading_takes_nothing_of_a_file_with_a_bad_row(tmp_path: Path) -
         ({"delimiter": ";;"}, "a delimiter is one character"),
         ({"types": "integer"}, "types for 1 column"),
         ({"types": "integer, number"}, "'number' is not one of any, integer"),
-        ({"columns": "a"}, "'columns' needs the names of the columns"),
+        ({"columns": "a"}, "'columns' needs column names"),
         ({"header": True, "columns": "a, c"}, "has no column 'c'"),
     ],
 )

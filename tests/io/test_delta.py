@@ -78,7 +78,7 @@ def test_what_is_no_delta_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "p.delta" / "thesis.tex").write_text("years of work")
     with pytest.raises(ProgramError, match=r"E404.*this is not a Delta table"):
         kb.load("p", tmp_path / "p.delta")
-    with pytest.raises(ProgramError, match=r"E407.*exists and is no Delta table"):
+    with pytest.raises(ProgramError, match=r"E407.*exists and is not a Delta table"):
         kb.write("p", tmp_path / "p.delta")
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(ProgramError, match=r"(?s)E409.*corollary\[delta\]"):

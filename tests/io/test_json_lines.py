@@ -67,7 +67,7 @@ def test_a_line_that_is_no_row_is_left_out(tmp_path: Path, line: str, reason: st
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"), [('{"a": 2}', "there is no 'b'"), ('{"a": 2, "b": 3, "c": 4}', "'c' is a column too many")]
+    ("line", "reason"), [('{"a": 2}', "there is no 'b'"), ('{"a": 2, "b": 3, "c": 4}', "'c' is an unexpected column")]
 )
 def test_an_object_with_other_keys_is_left_out(tmp_path: Path, line: str, reason: str) -> None:
     kb = load(written(tmp_path / "p.json", f'{{"a": 1, "b": 2}}\n{line}\n'))

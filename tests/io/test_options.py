@@ -13,6 +13,6 @@ from corollary.io.options import ReadOptions
 @pytest.mark.parametrize("option", ["query", "driver", "jar"])
 def test_the_text_of_a_program_runs_neither_sql_nor_java(option: str, tmp_path: Path) -> None:
     text = f'@input p("jdbc:postgresql://localhost/x", {option} = "DROP TABLE t") .\nq(X) :- p(X).'
-    with pytest.raises(ProgramError, match=f"the text of a program cannot give '{option}'"):
+    with pytest.raises(ProgramError, match=f"a program cannot set the option '{option}'"):
         KnowledgeBase(text, base=tmp_path)
     assert getattr(ReadOptions.of({option: "x"}), option) == "x"

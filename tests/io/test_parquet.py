@@ -107,7 +107,7 @@ def test_nanoseconds_that_no_constant_has_are_an_error(tmp_path: Path) -> None:
 
 def test_the_number_of_columns_must_fit_the_predicate(tmp_path: Path) -> None:
     path = parquet(tmp_path / "p.parquet", a=pa.array([1]), b=pa.array([2]))
-    with pytest.raises(ProgramError, match=r"E401.*'p' has 1 argument, and there are 2 columns"):
+    with pytest.raises(ProgramError, match=r"E401.*'p' has 1 argument, but there are 2 columns"):
         load(path, program="q(X) :- p(X).")
 
 

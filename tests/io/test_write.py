@@ -137,12 +137,12 @@ def test_predicates_named_by_iris_are_triples_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("program", "ending", "message"),
     [
-        ("p(1, 2).", "nt", "these facts are no triples"),
-        ("p(a, <urn:p>, 1).", "nt", '"a" cannot be the subject of a triple: it is no IRI'),
+        ("p(1, 2).", "nt", "these facts are not triples"),
+        ("p(a, <urn:p>, 1).", "nt", '"a" cannot be the subject of a triple: it is not an IRI'),
         ("p(<urn:a>, b, 1).", "nt", '"b" cannot be the predicate of a triple'),
-        ("p(<urn:a>, <urn:b>, [1]).", "nt", r"\[1\] is no RDF term"),
-        ("p(<urn:a>, <urn:b>, <likes>).", "nt", "<likes> is no RDF term"),
-        ('p("a\\tb").', "tsv", "a tsv file cannot hold a text with a tab or a line break"),
+        ("p(<urn:a>, <urn:b>, [1]).", "nt", r"\[1\] is not an RDF term"),
+        ("p(<urn:a>, <urn:b>, <likes>).", "nt", "<likes> is not an RDF term"),
+        ('p("a\\tb").', "tsv", "a tsv file cannot hold a string with a tab or a line break"),
         ("p(<urn:a>, <urn:b>, 1).", "ttl", "ttl files can be read, but not written"),
     ],
 )

@@ -63,12 +63,12 @@ RIGHT: dict[str, Callable[[], Any]] = {
     "a polars frame": lambda: pl.DataFrame({"who": ["ann", "bo"], "n": [1, 2]}),
 }
 WRONG: dict[str, tuple[Any, str]] = {
-    "a flat tuple": (("ann", 1), r"this tuple is one row; one fact is \[\('ann', 1\)\]"),
+    "a flat tuple": (("ann", 1), r"this tuple is a single row; one fact is \[\('ann', 1\)\]"),
     "a text": ("ab", r"not a str; one fact is \[\('ab',\)\]"),
     "bytes": (b"ab", "not a bytes"),
     "a mapping of values": (
         {"who": "ann", "n": 1},
-        r"holds columns, and 'who' has 'ann'; one fact is {'who': \['ann'\], …}",
+        r"holds columns, but 'who' has 'ann'; one fact is {'who': \['ann'\], …}",
     ),
     "a mapping of sets": ({"who": {"ann"}, "n": {1}}, "the set of 'who' has no order"),
     "a mapping of rows": ({"who": {"ann": 1}}, "holds columns"),
@@ -129,7 +129,7 @@ def test_columns_of_several_types_and_of_several_lengths() -> None:
     assert set(kb.facts("p")) == {(1, 2), ("x", 3)}
     assert kb.insert("p", {"a": (n for n in (5,)), "b": [6]}) == 1
     assert kb.insert("p", {}) == kb.insert("p", {"a": [], "b": []}) == 0
-    with pytest.raises(ValueError, match="equally long, and these have 'a': 1, 'b': 2 values"):
+    with pytest.raises(ValueError, match="must have the same length, but these have 'a': 1, 'b': 2 values"):
         kb.insert("p", {"a": [1], "b": [1, 2]})
 
 

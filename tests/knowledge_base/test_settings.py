@@ -43,7 +43,7 @@ def test_a_file_of_settings(tmp_path: Path) -> None:
         ('strategy = "drd"', "there is no strategy 'drd': did you mean 'dred'?"),
         ("limits = 3", "limits has a table of its own"),
         ("[limits]\nfact = 3", "there is no limit 'fact': did you mean 'facts'?"),
-        ("[limits]\nfacts = -1", "limits.facts is a number from 0 on, not -1"),
+        ("[limits]\nfacts = -1", "limits.facts must be a number from 0, not -1"),
         ("updates = 1", "updates is true or false, not 1"),
         ('without = "threads"', "without is a list of names"),
         ('without = ["thread"]', "there is no optimisation 'thread': did you mean 'threads'?"),
@@ -51,7 +51,7 @@ def test_a_file_of_settings(tmp_path: Path) -> None:
         ("precision = true", "precision is a whole number from 1 to 53, not True"),
         ("precision = 20.0", "precision is a whole number from 1 to 53, not 20.0"),
         ('stratification = "locally"', "there is no stratification 'locally': did you mean 'local'?"),
-        ('index.r1.1 = "yield"', 'a name with a point is in quotes in TOML: index."r1.…"'),
+        ('index.r1.1 = "yield"', 'a name with a dot needs quotes in TOML: index."r1.…"'),
         ("strategy = ", "Invalid value"),
     ],
 )
@@ -86,7 +86,7 @@ def test_settings_as_commands_write_them() -> None:
     assert Settings.of(**written) == Settings(
         strict=True, strategy="dred", without=frozenset({"threads"}), limits=Limits(facts=10, rounds=3)
     )
-    with pytest.raises(ValueError, match="'strategy' is no NAME=VALUE"):
+    with pytest.raises(ValueError, match="'strategy' is not of the form NAME=VALUE"):
         settings_from_texts(["strategy"])
 
 
@@ -157,7 +157,7 @@ def test_every_pass_over_rules_can_be_left_out() -> None:
     [
         ("strat", "did you mean 'start'?"),
         ("r2", "it has several heads: r2.1, r2.2"),
-        ("nothing", "`corollary check` shows the names of rules"),
+        ("nothing", "`corollary check` lists the names of rules"),
     ],
 )
 def test_the_rules_of_an_index_are_there(name: str, hint: str) -> None:
@@ -166,7 +166,7 @@ def test_the_rules_of_an_index_are_there(name: str, hint: str) -> None:
         KnowledgeBase(program, index={"start": "yield", "r2.1": "hash", name: "yield"})
     (found,) = caught.value.diagnostics
     assert (found.code, found.hint) == ("E413", hint)
-    assert found.message == f"the setting index.{name} is for a rule that is not there"
+    assert found.message == f"the setting index.{name} names a rule that does not exist"
 
 
 @pytest.mark.parametrize("index", ["yield", {"r": "yield"}])

@@ -31,7 +31,7 @@ def mistakes(text: str) -> list[tuple[str, int, int]]:
 )
 def test_two_dashes_are_told_where_they_stand(text: str, place: tuple[int, int]) -> None:
     (found,) = parse(text).diagnostics
-    assert found.message == "'--' starts no comment"
+    assert found.message == "'--' does not start a comment"
     assert found.hint == "write // here"
     assert found.span is not None
     assert found.span.position == place

@@ -197,7 +197,7 @@ def test_change_files_bring_rules_and_nothing_else(tmp_path: Path) -> None:
     file = kb.changes(tmp_path / "changes", since=1)
     CALLS.clear()
     other = KnowledgeBase(PROGRAM)
-    with pytest.raises(ProgramError, match=r"E418.*may not call 'spied'"):
+    with pytest.raises(ProgramError, match=r"E418.*may not call the user-defined function 'spied'"):
         other.apply(file)
     assert (other.count("s"), CALLS) == (0, [])
     other.apply(file, allow=["functions"])

@@ -88,7 +88,7 @@ def test_variables_are_limited_by_atoms_and_equalities(body: str, limited: set[s
 def test_a_variable_under_negation_only_makes_its_rule_unsafe() -> None:
     (rule,) = parse_program("q(?X) :- not p(?X) .").rules
     (error,) = check_rule_safety(rule)
-    assert (error.code, error.message) == ("E202", "variable X of the head is not limited by the body")
+    assert (error.code, error.message) == ("E202", "variable X of the head is not bound in the body")
 
 
 def test_a_universe_makes_the_same_rule_safe() -> None:

@@ -55,7 +55,7 @@ def test_the_rule_dependency_graph_is_that_of_figure_2() -> None:
 def test_rule_5_of_the_running_example_is_unsafe_as_printed() -> None:
     errors = analyse_texts(Source(FIGURE_1.strip(), "figure1.dl")).errors
     assert [error.code for error in errors] == ["E202"]
-    assert errors[0].message == "variable X of the head is not limited by the body"
+    assert errors[0].message == "variable X of the head is not bound in the body"
     assert errors[0].span is not None
     assert errors[0].span.position == (5, 8)
     assert errors[0].notes == ("in rule r5: p5(X, Y) :- p6(Y, Z), not p2(X, Z).",)

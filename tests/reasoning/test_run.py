@@ -222,5 +222,5 @@ def test_rounds_have_a_default_limit_which_the_message_names() -> None:
 @pytest.mark.parametrize("name", ["seconds", "facts", "rounds", "depth", "memory"])
 @pytest.mark.parametrize("value", [float("nan"), -1, True, "5"])
 def test_a_limit_is_a_number_from_zero_on(name: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"limits.{name} is a number from 0 on"):
+    with pytest.raises(ValueError, match=f"limits.{name} must be a number from 0"):
         Limits(**{name: value})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The setting `precision`: how many significant bits of doubles comparisons regard."""
+"""The setting `precision`: how many significant bits of doubles comparisons use."""
 
 from __future__ import annotations
 

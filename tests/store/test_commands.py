@@ -73,7 +73,7 @@ def test_changes_travel_in_a_file(place: Path) -> None:
     applied = corollary("apply", "other", "news.changes", cwd=place)
     assert applied.stderr == "version 2: 13 facts inserted and 3 deleted (explicit: 2 and 1)\n", applied.stderr
     again = corollary("apply", "other", "news.changes", cwd=place)
-    assert again.stdout == "nothing visible changes\n"
+    assert again.stdout == "no visible fact changes\n"
     assert "applied news.changes" in corollary("log", "other", cwd=place).stdout
     for query in ("path(X, Y)", "back(X, Y)"):
         assert corollary("query", "other", query, cwd=place).stdout == corollary("query", "kb", query, cwd=place).stdout
@@ -92,7 +92,7 @@ def test_compacting_says_the_same_and_frees_space(place: Path) -> None:
 def test_what_is_right_is_verified(place: Path) -> None:
     run = corollary("verify", "kb", cwd=place)
     assert run.returncode == 0
-    assert run.stdout == "everything that is stored follows, and everything that follows is stored\n"
+    assert run.stdout == "the stored facts are exactly those that follow from the explicit facts\n"
 
 
 def test_what_is_wrong_is_told(place: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_file_of_facts_with_something_else_in_it_changes_nothing(
     write(place, wrong_dl=text)
     run = corollary("update", "kb", "--insert", "more.dl", option, "wrong.dl", cwd=place)
     assert run.returncode == 3
-    assert f"error[E401]: a file of facts has facts without variables, and {message}" in run.stderr
+    assert f"error[E401]: a file of facts may only have facts without variables, but {message}" in run.stderr
     assert "wrong.dl:1:" in run.stderr
     assert len(corollary("log", "kb", "--json", cwd=place).stdout.splitlines()) == 1
 
@@ -142,7 +142,7 @@ def test_a_file_of_facts_with_something_else_in_it_changes_nothing(
         (3, ["init", "kb", "paths.dl"], "error[E431]: kb is not empty"),
         (3, ["init", "kb", "paths.dl"], "`corollary update` changes it"),
         (3, ["query", "kb", "path(1, X)", "--version", "7"], "error[E435]"),
-        (3, ["apply", "kb", "paths.dl"], "error[E438]: paths.dl is no change file"),
+        (3, ["apply", "kb", "paths.dl"], "error[E438]: paths.dl is not a change file"),
         (2, ["update", "kb"], "nothing to do"),
         (1, ["update", "kb", "--remove-rule", "r9"], "error[E206]"),
         (2, ["query", "kb", "path(1, X)", "--facts", "facts"], "corollary update"),

@@ -118,7 +118,7 @@ def test_what_is_no_feed_of_this_knowledge_base_is_refused(tmp_path: Path) -> No
     for change in CHANGES[:2]:
         ahead.apply(change)
     ahead.feed(tmp_path / "feed", NAMES)
-    with pytest.raises(ProgramError, match=r"E461.*tells of version 3"):
+    with pytest.raises(ProgramError, match=r"E461.*is at version 3"):
         KnowledgeBase.open(tmp_path / "kb", version=1).feed(tmp_path / "feed", NAMES)
     kb = KnowledgeBase.open(tmp_path / "kb")
     for change in CHANGES[2:]:

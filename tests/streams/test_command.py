@@ -50,7 +50,7 @@ def test_changes_are_printed_and_statistics_written(folder: Path, strategy: str)
             "inserted": {"edge": [[3, 4]], "path": [[3, 4]]},
             "deleted": {"edge": [[2, 3]], "path": [[1, 3], [2, 3]]},
         },
-        {"update": 3, "rejected": "E452: u.jsonl:3: edge(8, 9) is to be deleted, and is no explicit fact"},
+        {"update": 3, "rejected": "E452: u.jsonl:3: edge(8, 9) cannot be deleted: it is not an explicit fact"},
     ]
     assert "1 update was rejected" in run.stderr
     stats = json.loads((folder / "stats.json").read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def test_a_bad_update_is_an_exit_code_where_none_may_be_rejected(folder: Path) -
     run = corollary("stream", "p.dl", *options, cwd=folder)
     assert run.returncode == 3
     assert len(changes(run.stdout)) == 2
-    assert "error[E452]: u.jsonl:3: edge(8, 9) is to be deleted" in run.stderr
+    assert "error[E452]: u.jsonl:3: edge(8, 9) cannot be deleted" in run.stderr
     assert json.loads((folder / "stats.json").read_text(encoding="utf-8"))["updates"] == 2
 
 

@@ -139,7 +139,7 @@ def test_rejected_updates_are_logged(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [(line["update"], line["codes"]) for line in lines] == [(2, ["E450"]), (3, ["E452"])] * 2
     assert lines[0]["text"] == "{insert: 1}"
-    assert lines[1]["reason"] == "E452: update 3: edge(8, 9) is to be deleted, and is no explicit fact"
+    assert lines[1]["reason"] == "E452: update 3: edge(8, 9) cannot be deleted: it is not an explicit fact"
 
 
 def test_what_no_file_can_hold_is_logged_with_escapes(tmp_path: Path) -> None:

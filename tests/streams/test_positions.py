@@ -185,7 +185,7 @@ def test_a_name_needs_a_knowledge_base_in_a_directory(tmp_path: Path, kind: str)
     }[kind]
     for stream in (KnowledgeBase("p(1).").stream, KnowledgeBase("p(1).").stream_async):
         with pytest.raises(
-            ProgramError, match=r"E437.*the stream 'gate' has a name, and this knowledge base is not in a"
+            ProgramError, match=r"E437.*the stream 'gate' has a name, but this knowledge base has no directory"
         ):
             stream(source, name="gate")
 

@@ -133,7 +133,7 @@ def test_a_key_that_comes_twice_is_a_mistake() -> None:
     stream = KnowledgeBase(RULES).stream(['{"insert": {"edge": [[2, 3]], "edge": [[3, 4]]}}'])
     rejected = next(stream).rejected
     assert rejected is not None
-    assert rejected.reason == "E450: update 1: the key 'edge' is there twice"
+    assert rejected.reason == "E450: update 1: the key 'edge' occurs twice"
 
 
 # -- files that change -------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
             shown = _shown(predicate, program)
             message = f"'{shown}' has {_arguments(arity)} here, but {_arguments(known)} elsewhere"
             place = f"{_arguments(known)} at {first_span!r}" if first_span else None
-            hint = "a predicate has one number of arguments: give the two different names"
+            hint = "a predicate has a fixed number of arguments: use two different names"
             yield Diagnostic(catalogue.ARITY_MISMATCH, message, span, hint, (place,) if place else ())
 
 

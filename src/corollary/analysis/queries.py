@@ -82,7 +82,7 @@ def _arguments(count: int) -> str:
     return f"{count} argument{'' if count == 1 else 's'}"
 
 
-_HINT = "make it a rule of its own, q(X) :- p(f(X, _)), and negate that: not q(X)"
+_HINT = "put it into a rule, q(X) :- p(f(X, _)), and negate that: not q(X)"
 
 
 def check_evaluable(queries: Iterable[Query]) -> list[Diagnostic]:

@@ -154,7 +154,7 @@ def _refuse_taken_names(graph: RuleGraph, added: Sequence[Rule]) -> None:
     taken = set(graph.rules)
     for rule in added:
         if rule.name in taken:
-            message = f"there is a rule '{rule.name}' already"
+            message = f"a rule '{rule.name}' exists already"
             mistakes.append(Diagnostic(catalogue.DUPLICATE_RULE_NAME, message, rule.span, "choose another name"))
         taken.add(rule.name)
     if mistakes:

@@ -30,7 +30,7 @@ from corollary.program.patterns import computed_parts, has_unknown_parts, is_pat
 
 _HERE = "this comparison"
 _NOTHING = Constant(0)
-_HINT = "a positive atom, an equality with something limited, or BIND must give it a value"
+_HINT = "bind it with a positive atom, an equality or BIND"
 
 
 def check_rule_safety(rule: Rule, body: tuple[BodyElement, ...] | None = None) -> list[Diagnostic]:
@@ -121,9 +121,9 @@ def _check(body: Sequence[BodyElement], head: Sequence[Term], head_name: str) ->
     for term in head:
         for part in _parts(term):
             if isinstance(part, Wildcard):
-                yield _unsafe(part, f"'_' cannot stand in {head_name}", "name the variable and limit it in the body")
+                yield _unsafe(part, f"'_' cannot stand in {head_name}", "name the variable and bind it in the body")
             elif part.name not in limited:
-                yield _unsafe(part, f"variable {part.name} of {head_name} is not limited by the body", _HINT)
+                yield _unsafe(part, f"variable {part.name} of {head_name} is not bound in the body", _HINT)
     for element in body:
         yield from _check_element(element, limited, body, head)
 
@@ -180,9 +180,9 @@ def _check_terms(terms: Iterable[Term], limited: set[str], place: str) -> Iterat
     for term in terms:
         for part in _parts(term):
             if isinstance(part, Wildcard):
-                yield _unsafe(part, f"'_' has no value in {place}", "name the variable and limit it")
+                yield _unsafe(part, f"'_' has no value in {place}", "name the variable and bind it")
             elif part.name not in limited:
-                yield _unsafe(part, f"variable {part.name} of {place} is not limited", _HINT)
+                yield _unsafe(part, f"variable {part.name} of {place} is not bound", _HINT)
 
 
 def _check_negation(
@@ -197,7 +197,7 @@ def _check_negation(
             elsewhere |= {variable.name for variable in element_variables(element)}
     for variable in element_variables(atom):
         if variable.name not in limited and variable.name in elsewhere:
-            message = f"variable {variable.name} under negation is not limited, and it occurs elsewhere in the rule too"
+            message = f"variable {variable.name} under negation is not bound, and it occurs elsewhere in the rule too"
             yield _unsafe(variable, message, _HINT)
 
 
@@ -211,13 +211,13 @@ def _check_aggregation(
     inner = {v.name for element in aggregation.body for term in all_terms_of(element) for v in variables_of(term)}
     for result in results:
         if result.name in inner:
-            message = f"the result {result.name} of AGGREGATE is a variable of its body too"
+            message = f"the result {result.name} of AGGREGATE is also a variable of its body"
             yield Diagnostic(catalogue.LOCAL_VARIABLE, message, result.span, "use another name for the result")
     outside = [variable for term in head for variable in variables_of(term)]
     outside += [v for element in body if element is not aggregation for v in element_variables(element)]
     for variable in outside:
         if variable.name in inner - groups:
-            message = f"variable {variable.name} belongs to AGGREGATE and has no value outside it"
+            message = f"variable {variable.name} is local to AGGREGATE and has no value outside it"
             hint = f"add {variable.name} to ON, or use another name outside"
             yield Diagnostic(catalogue.LOCAL_VARIABLE, message, variable.span, hint)
 

@@ -80,9 +80,9 @@ def _diagnostic(graph: RuleGraph, cycle: list[str], hint: str, *, local: bool) -
         notes.append(f"    {_WORDS[kind]} {readable(print_element(written_atom(atom, graph)))}, {derives}")
     head = graph.rules[cycle[0]].head.predicate
     way = "aggregates over" if any("aggregates" in note for note in notes[1:2]) else "negates"
-    message = f"the program is not stratified: '{head}' {way} what depends on '{head}' itself"
+    message = f"the program is not stratified: '{head}' {way} facts that depend on '{head}'"
     if way == "negates":
-        hint += "; well-founded semantics lets it stand (--set semantics=well-founded)"
+        hint += "; or use well-founded semantics (--set semantics=well-founded)"
     return Diagnostic(catalogue.NOT_STRATIFIED, message, span, hint, tuple(notes))
 
 

@@ -151,9 +151,9 @@ def single_occurrences(rule: Rule) -> Iterator[Diagnostic]:
     for variable in variables if rule.body else ():
         if counts[variable.name] == 1 and not variable.name.startswith("_"):
             message = f"variable {variable.name} occurs only once in rule {rule.name}"
-            hint = "write _ for a value that does not matter"
+            hint = "write _ if the value does not matter"
             if id(variable) in counted:
-                hint = f"if it is meant to tell equal values apart, write _{variable.name}; _ would not"
+                hint = f"to keep equal values apart, write _{variable.name}; _ would not"
             if variable.name in ("True", "False"):
                 hint = f"the boolean is written {variable.name.lower()}"
             yield Diagnostic(catalogue.SINGLE_OCCURRENCE, message, variable.span, hint)
@@ -176,9 +176,9 @@ def _nearly_builtin(program: Program, shaped: ShapedRules) -> Iterator[Diagnosti
                     continue
                 hint = did_you_mean(shortened(part.name), [*WORDS, *similar_names(part.name)])
                 if hint is None and part.name.startswith((FUNC, PRED)):
-                    hint = "`corollary builtins` shows all of them"
+                    hint = "`corollary builtins` lists all of them"
                 if hint is not None:
-                    message = f"'{shortened(part.name)}' is no built-in function, so it stands for itself as a term"
+                    message = f"'{shortened(part.name)}' is not a built-in function, so this is a function term"
                     yield Diagnostic(catalogue.NEARLY_BUILTIN, message, part.span, hint)
 
     return shaped.check(check)
@@ -192,7 +192,7 @@ def _shared_aggregates(program: Program) -> Iterator[Diagnostic]:
             known = first.setdefault(rule.head.predicate, rule)
             if known is not rule:
                 message = f"{known.name} and {rule.name} both aggregate into '{rule.head.predicate}'"
-                hint = "their results are united: each group may get several values"
+                hint = "the predicate has the facts of both: a group may get several values"
                 yield Diagnostic(catalogue.SHARED_AGGREGATE, message, rule.head.span, hint)
 
 
@@ -210,7 +210,7 @@ def _repeated_rules(program: Program) -> Iterator[Diagnostic]:
             continue
         known = seen.setdefault(without_names(rule), rule)
         if known is not rule and rule.body:
-            message = f"rule {rule.name} says the same as {known.name}"
+            message = f"rule {rule.name} is a duplicate of {known.name}"
             yield Diagnostic(catalogue.REPEATED_RULE, message, rule.head.span, "remove one of them")
 
 
@@ -222,7 +222,7 @@ def _rule_names(program: Program) -> Iterator[Diagnostic]:
         known = first.setdefault(rule.name, rule)
         if known is rule or rule.span in reported:
             continue
-        message, hint = f"there are two rules with the name '{rule.name}'", "choose another name"
+        message, hint = f"two rules have the name '{rule.name}'", "choose another name"
         span, notes = rule.span, tuple[str, ...]()
         if span is not None and known.span is not None:
             reported.add(span)
@@ -312,12 +312,12 @@ def _constant_rule(rule: Rule, program: Program) -> Iterator[Diagnostic]:
     for name in names:
         places = [word for word in words if word.value == name]
         if name in aggregated:
-            message = f"'{name}' is a constant, and an aggregate of a constant says nothing"
+            message = f"'{name}' is a constant, so the aggregate is pointless"
             yield Diagnostic(catalogue.VARIABLE_LIKE_CONSTANT, message, places[0].span, _as_variables([name]))
             continue
         if name.capitalize() in variables or name.upper() in variables:
             if _LIKE_A_VARIABLE.fullmatch(name):
-                message = f"'{name}' is a constant, and not the variable {name.upper()} of rule {rule.name}"
+                message = f"'{name}' is a constant, not the variable {name.upper()} of rule {rule.name}"
                 yield Diagnostic(catalogue.VARIABLE_LIKE_CONSTANT, message, places[0].span, _as_variables([name]))
         elif len(places) > 1 and _LIKE_A_VARIABLE.fullmatch(name):
             message = f"'{name}' is a constant, which occurs {len(places)} times in rule {rule.name}"
@@ -381,7 +381,7 @@ def _aggregated_terms(rule: Rule) -> Iterator[Term]:
 
 def _as_variables(names: list[str]) -> str:
     shown = _listed([name[:1].upper() + name[1:] for name in names])
-    return f"a variable starts with a capital letter or with '?': {shown}; a text in quotes is never one"
+    return f"a variable starts with a capital letter or with '?': {shown}; quoted text is always a string"
 
 
 def _listed(names: list[str]) -> str:
@@ -466,7 +466,7 @@ def _hint_for(full_name: str) -> str:
     hint = f"did you mean '{meant}'?" if meant else did_you_mean(name, similar_names(full_name))
     hint = hint or did_you_mean(name, [*WORDS, *similar_names(name.upper())])
     return hint or (
-        f"`corollary builtins` shows all functions, KnowledgeBase.register({name!r}, …) adds one; "
+        f"`corollary builtins` lists all functions, KnowledgeBase.register({name!r}, …) adds one; "
         f"a term is written as an argument of an atom: p({name}(…))"
     )
 
@@ -630,7 +630,7 @@ def _without_value(element: BodyElement) -> Iterator[Diagnostic]:
     if isinstance(element, Comparison) and element.operator in _ORDER:
         for side in (element.left, element.right):
             if isinstance(side, ListTerm) or (isinstance(side, Constant) and kind_of(side.value) is None):
-                message = f"this never holds: '{element.operator}' compares numbers, texts and moments"
+                message = f"this never holds: '{element.operator}' compares numbers, strings, dates and times"
                 yield Diagnostic(catalogue.NEVER_A_VALUE, message, side.span or element.span)
 
 
@@ -715,7 +715,7 @@ def without_order(kinds: ValueKinds, among: Iterable[Rule | Query]) -> Iterator[
             second = f" and {other.name} only {wanted}" if isinstance(other, Variable) else ""
             message = f"{one.name} only holds {kind} here{second}, and {message}"
         is_quoted = isinstance(other, Constant) and is_number(other.value)
-        hint = "is the number meant as a text in quotes?" if is_quoted else "this comparison never holds"
+        hint = "should the number be a string, in quotes?" if is_quoted else "this comparison never holds"
         yield Diagnostic(catalogue.NO_COMMON_ORDER, message, element.span, hint)
 
 

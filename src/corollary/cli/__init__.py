@@ -1,4 +1,4 @@
-"""The command line: one file per command; here they come together, and mistakes become messages and exit codes."""
+"""The command line: one file per command. This file registers them and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ app = typer.Typer(
     help="""A Datalog reasoner whose conclusions stay true while facts and rules change.
 
 Start with `corollary run PROGRAM`, which derives everything and answers the program's queries, or with
-`corollary repl`, where you type facts, rules and queries; `corollary check PROGRAM` tells what is wrong or doubtful,
+`corollary repl`, where you type facts, rules and queries. `corollary check PROGRAM` reports errors and warnings,
 `corollary graph PROGRAM` draws how the rules depend on each other.""",
 )
 
 
 def _answering(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with a user's mistakes, an interrupt and a reader that went away (as `head` does) as exit codes."""
+    """Return the command with exit codes for a user's mistakes, an interrupt, and a closed pipe (as by `head`)."""
 
     @wraps(command)
     def run_command(*arguments: Any, **options: Any) -> None:
@@ -85,14 +85,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and stop.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Runs a command. Whatever goes wrong is a message and an exit code, never a traceback."""
+    """Run a command. Errors become a message and an exit code, never a traceback."""
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")  # for terminals that cannot show every character
@@ -103,19 +103,19 @@ def main() -> None:
         if os.environ.get("COROLLARY_DEBUG"):
             raise
         typer.echo(f"internal error: {type(error).__name__}: {error}", err=True)
-        typer.echo("This is a mistake in Corollary, not in your program. COROLLARY_DEBUG=1 shows where.", err=True)
+        typer.echo("This is a bug in Corollary, not in your program. COROLLARY_DEBUG=1 shows the traceback.", err=True)
         sys.exit(ExitCode.INTERNAL)
 
 
 def _show_warning(
     message: Warning | str, category: object, filename: str, lineno: int, file: object = None, line: object = None
 ) -> None:
-    """A diagnostic says its own place: that of the caller is inside this package."""
+    """Print only the text: a diagnostic has its own position, and the caller's file and line are inside this package."""
     typer.echo(str(message), err=True)
 
 
 def _with_kinds(arguments: list[str]) -> list[str]:
-    """`run --explain` alone means the plans; typer knows options with a value and options without, and none with both."""
+    """Replace `run --explain` by `--explain=plans`, because typer has no options with an optional value."""
     if arguments[:1] != ["run"]:
         return arguments
     return ["--explain=plans" if argument == "--explain" else argument for argument in arguments]

@@ -1,4 +1,4 @@
-"""`corollary bench`: run the benchmarks, which live beside the package in its repository."""
+"""`corollary bench`: run the benchmarks, which are in the repository beside the package."""
 
 from __future__ import annotations
 
@@ -14,28 +14,26 @@ def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Names or patterns such as 'tc-*'; none: all but the large ones. `maintenance` or `spark` first: those."
+            help="Names or patterns such as 'tc-*' (default: all but the large ones); or `maintenance` or `spark`."
         ),
     ] = None,
     engine: Annotated[str, typer.Option(help="The engine to measure.")] = "embedded",
-    peers: Annotated[bool, typer.Option("--peers", help="Run engines from PyPI on the same data as well.")] = False,
-    json: Annotated[Path | None, typer.Option(help="Write the results to this file as well.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs per workload, of which the fastest counts.")] = 3,
-    show: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
+    peers: Annotated[bool, typer.Option("--peers", help="Also run other engines from PyPI on the same data.")] = False,
+    json: Annotated[Path | None, typer.Option(help="Also write the results to this file.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs per workload; the fastest counts.")] = 3,
+    show: Annotated[bool, typer.Option("--list", help="List the names and exit.")] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="With `maintenance` or `spark`: small data, few runs.")
     ] = False,
     svg: Annotated[Path | None, typer.Option(help="With `maintenance`: draw the figures into this folder.")] = None,
 ) -> None:
-    """Run benchmarks, check the numbers of their answers, and compare with other engines.
+    """Run benchmarks, check their numbers of answers, and compare with other engines.
 
-    The benchmarks are part of the repository and not of the installed package: call this in the root folder of a checkout.
+    The benchmarks are in the repository, not in the installed package: run this in the root folder of a checkout.
     """
     here = Path.cwd()
     if not (here / "benchmarks" / "workloads.py").is_file():
-        typer.echo(
-            "There are no benchmarks here. They are part of Corollary's repository, not of the package:", err=True
-        )
+        typer.echo("There are no benchmarks here. They are in Corollary's repository, not in the package:", err=True)
         typer.echo("run `corollary bench` in the root folder of a checkout, the one that holds `benchmarks`.", err=True)
         raise typer.Exit(2)
     sys.path.insert(0, str(here))

@@ -1,4 +1,4 @@
-"""`corollary builtins`: what can be computed, and how it is written."""
+"""`corollary builtins`: list and describe the built-in functions and predicates."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from corollary.program.builtins.declaration import expanded, shortened
 
 
 def builtins(
-    name: Annotated[str | None, typer.Argument(help="a name of one, or a part of a name; none: all of them")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The name of a built-in, or a part of a name (default: all).")
+    ] = None,
 ) -> None:
-    """Show the built-in functions and predicates, or what one of them is and does."""
+    """List the built-in functions and predicates, or describe one of them."""
     if name is None:
         for chapter, members in chapters():
             typer.echo(f"{chapter}\n" + "\n".join(f"  {one.signature}" for one in members) + "\n")
-        typer.echo("corollary builtins NAME tells more about one.")
+        typer.echo("`corollary builtins NAME` describes one of them.")
         return
     name = f"xsd:{name.removeprefix('xs:')}" if name.startswith("xs:") else name
     found = find_builtin(expanded(name)) or find_builtin(name)

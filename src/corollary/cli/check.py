@@ -1,4 +1,4 @@
-"""`corollary check`: what is wrong or doubtful about a program, and how it is built."""
+"""`corollary check`: report the errors and warnings of a program, and its structure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check(
     files: Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
     constraints: Annotated[
-        bool, typer.Option("--constraints", help="Show what facts must have in common to match in each rule.")
+        bool, typer.Option("--constraints", help="Show the conditions under which facts match in each rule.")
     ] = False,
     settings: SettingsFile = None,
     set_: SetOptions = None,
@@ -54,7 +54,7 @@ def check(
 
 
 def _unreadable(diagnostics: tuple[Diagnostic, ...]) -> dict[str, object]:
-    """The object for a text that could not even be decoded: the errors, and nothing in it."""
+    """Return the JSON object for a text that cannot be decoded: its errors, and an empty program."""
     return {**analyse_texts().as_dict(), "errors": [diagnostic.as_dict() for diagnostic in diagnostics]}
 
 
@@ -89,7 +89,7 @@ def _hyper_node_table(analysis: Analysis) -> Table:
 
 
 def _constraints(analysis: Analysis) -> list[dict[str, object]]:
-    """The constraint elements of each rule: all (SCE), and the minimal set (MCE) with their types."""
+    """Return the constraint elements of each rule: all (SCE), and the minimal set (MCE) with their types."""
     found: list[dict[str, object]] = []
     for rule in analysis.graph.rules.values():
         elements = constraint_elements(rule)

@@ -1,4 +1,4 @@
-"""`corollary compact`: care for a knowledge base in a directory."""
+"""`corollary compact`: rewrite a knowledge base in a directory into few files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def compact(
     path: StorePath,
     keep: Annotated[
         int | None,
-        typer.Option("--keep", metavar="N", min=1, help="Forget all versions but the last N, and free their space."),
+        typer.Option("--keep", metavar="N", min=1, help="Drop all versions but the last N, and free their space."),
     ] = None,
 ) -> None:
-    """Rewrite all facts in few files. Small files are merged now and then anyway; this does all of them at once.
+    """Rewrite all facts into few files. Small files are merged from time to time anyway; this merges all of them at once.
 
-    Earlier versions stay and take space until `--keep` says how many are enough.
+    Earlier versions stay and take space until `--keep` drops them.
     """
     kb = open_store(path)
     kb.compact()

@@ -1,4 +1,4 @@
-"""`corollary diff`: what differs between two versions."""
+"""`corollary diff`: show the changes between two versions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from corollary.language import Printer
 def diff(
     path: StorePath,
     first: Annotated[int, typer.Argument(metavar="V1", help="A version; `corollary log PATH` lists them.")],
-    second: Annotated[int, typer.Argument(metavar="V2", help="Another one, earlier or later.")],
+    second: Annotated[int, typer.Argument(metavar="V2", help="Another version, earlier or later.")],
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Facts that are shown of each predicate; 0 shows all.")
+        int, typer.Option("--limit", metavar="N", help="How many facts to show of each predicate; 0 shows all.")
     ] = 20,
 ) -> None:
     """Show the facts and rules that were inserted (+) and deleted (-) between two versions."""

@@ -33,7 +33,7 @@ _PACKAGES = ("corollary", "numba", "numpy", "pyarrow")
 
 
 def versions() -> str:
-    """The versions of what a task runs with, here and now."""
+    """Return the versions of Python, Corollary and its dependencies in this process."""
     found = [f"Python {platform.python_version()}"]
     for name in _PACKAGES:
         try:
@@ -44,7 +44,7 @@ def versions() -> str:
 
 
 def versions_of_tasks(spark: SparkSession) -> dict[str, set[str]]:
-    """The versions on every machine that a task came to."""
+    """Return the versions on every machine on which a task ran."""
     tasks = 4 * spark.sparkContext.defaultParallelism
     rows = spark.range(0, tasks, 1, tasks).mapInArrow(_tell, "machine string, versions string").collect()
     found: dict[str, set[str]] = {}
@@ -65,12 +65,12 @@ def _tell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def doctor(
-    spark: Annotated[bool, typer.Option("--spark", help="Start Spark as well, and run a small job on it.")] = False,
+    spark: Annotated[bool, typer.Option("--spark", help="Also start Spark and run a small job.")] = False,
     master: Master = None,
     conf: Conf = None,
     workspace: WorkspaceDirectory = None,
 ) -> None:
-    """Show what Corollary finds on this machine."""
+    """Check the installation: versions, extras, Java, and with --spark also Spark."""
     console = Console()
     table = Table("", Column(overflow="fold"), show_edge=False, show_header=False)
     for name, found in _findings():
@@ -93,7 +93,7 @@ def _findings() -> list[tuple[str, str]]:
 
 
 def _extras() -> dict[str, list[str]]:
-    """The packages of each extra, as the installed metadata lists them."""
+    """Return the packages of each extra, from the installed metadata."""
     extras: dict[str, list[str]] = defaultdict(list)
     try:
         requirements = metadata.requires("corollary") or []

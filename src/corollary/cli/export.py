@@ -1,4 +1,4 @@
-"""`corollary export` and `corollary apply`: changes on their way from one knowledge base to another."""
+"""`corollary export` and `corollary apply`: move changes from one knowledge base to another."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def export(
     file: ChangeFile,
     since: Annotated[int, typer.Option("--since", metavar="N", help="The version that the receiver has.")],
 ) -> None:
-    """Write the explicit facts and the rules that were inserted and deleted since a version to a file.
+    """Write a change file: the explicit facts and the rules that were inserted and deleted since a version.
 
-    `corollary apply` brings them to another knowledge base, which derives what follows by itself: rules and facts get to a
-    device in this way, and its readings come back.
+    `corollary apply` makes the same changes to another knowledge base, which derives the consequences itself. In this way
+    rules and facts get to a device, and its readings come back.
     """
     from corollary.store.change_file import write_changes
     from corollary.store.store import Store
@@ -33,9 +33,9 @@ def export(
 
 
 def apply(path: StorePath, file: ChangeFile) -> None:
-    """Apply a change file to a knowledge base: facts and rules come and go as they did where it comes from.
+    """Apply a change file to a knowledge base: insert and delete its facts and rules.
 
-    What is there already, or gone already, stays as it is: applying a file twice is the same as once.
+    Applying a file twice has the same effect as applying it once.
     """
     kb = open_store(path)
     kb.cause = f"applied {file.name}"

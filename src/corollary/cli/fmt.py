@@ -1,4 +1,4 @@
-"""`corollary fmt`: canonical text."""
+"""`corollary fmt`: format programs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from corollary.language import format_source
 
 def fmt(
     files: Annotated[list[Path], typer.Argument(help="Program files; - is the standard input.")],
-    write: Annotated[bool, typer.Option("--write", "-w", help="Change the files instead of printing.")] = False,
+    write: Annotated[bool, typer.Option("--write", "-w", help="Rewrite the files instead of printing.")] = False,
     only_check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit with 1 when a file is not formatted.")
+        bool, typer.Option("--check", help="Change nothing; exit with 1 if a file is not formatted.")
     ] = False,
 ) -> None:
-    """Format programs: one clause per line, one spelling for each form. Comments are kept."""
+    """Format programs: one clause per line, one spelling for each construct. Comments are kept."""
     different = False
     for path, source in zip(files, read_sources(files), strict=True):
         formatted = format_source(source)

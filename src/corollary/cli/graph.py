@@ -1,4 +1,4 @@
-"""`corollary graph`: how the rules of a program depend on each other, as a picture."""
+"""`corollary graph`: draw how the rules of a program depend on each other."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ _ENDINGS = {".svg": Form.SVG, ".dot": Form.DOT, ".gv": Form.DOT, ".mmd": Form.ME
 def graph(
     files: Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write here; the ending (.svg .dot .mmd .txt) tells the format.")
+        Path | None,
+        typer.Option("--out", "-o", help="The file to write; its ending (.svg .dot .mmd .txt) chooses the format."),
     ] = None,
     form: Annotated[
-        Form | None, typer.Option("--format", "-f", help="The format; text when printed to the terminal.")
+        Form | None, typer.Option("--format", "-f", help="The format (default on the terminal: text).")
     ] = None,
     which: Annotated[Which, typer.Option("--graph", "-g", help="What to draw.")] = Which.BOTH,
 ) -> None:
     """Draw the rule graph and the hyper-node graph as SVG, DOT, Mermaid or text.
 
-    Positive dependencies, negation and aggregation have arrows of their own; each hyper-node tells its module.
+    Positive dependencies, negation and aggregation have different arrows; each hyper-node shows its module.
     """
     from corollary.pictures import draw  # only this command draws
 

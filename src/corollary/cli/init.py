@@ -1,4 +1,4 @@
-"""`corollary init`: a new knowledge base in a directory."""
+"""`corollary init`: create a knowledge base in a directory."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def init(
     set_: SetOptions = None,
     inputs_root: InputsRoot = None,
 ) -> None:
-    """Make a knowledge base in a new directory: rules, facts, and everything that follows from them.
+    """Create a knowledge base in a new directory: rules, facts, and everything that follows from them.
 
-    `corollary update PATH` changes it, `corollary query PATH ATOM` asks it, `corollary log PATH` tells its versions.
-    Each change is a new version, which is on the disk when the command ends.
+    `corollary update PATH` changes it, `corollary query PATH ATOM` queries it, `corollary log PATH` lists its versions.
+    Each change is a new version, which is on disk when the command ends.
     """
     from corollary.store.store import Store  # it needs Arrow
 
     if Store.is_store(path):
-        hint = "a knowledge base is there: `corollary update` changes it, `corollary query` asks it"
+        hint = "there is a knowledge base already: `corollary update` changes it, `corollary query` queries it"
         raise ProgramError([Diagnostic(catalogue.PLACE_TAKEN, f"{path} is not empty", None, hint)])
     data = Data(facts, facts_header, rdf or (), strict, rejects, rdf_base=rdf_base)
     chosen = chosen_settings(settings, set_, limit_time=limit_time, limit_facts=limit_facts, inputs_root=inputs_root)

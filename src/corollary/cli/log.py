@@ -1,4 +1,4 @@
-"""`corollary log`: the versions of a knowledge base."""
+"""`corollary log`: list the versions of a knowledge base."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def log(
     path: StorePath,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each version.")] = False,
 ) -> None:
-    """Show the versions of a knowledge base, the newest last: when and why they came, and what they changed.
+    """List the versions of a knowledge base, the newest last: when and why each was made, and what it changed.
 
-    *explicit* are the facts that were inserted and deleted, *facts* all that became visible or no longer are, derived ones
-    included.
+    *explicit* counts the inserted and deleted explicit facts, *facts* all facts that became visible or stopped being
+    visible, including derived ones.
     """
     from corollary.store.history import history
     from corollary.store.store import Store

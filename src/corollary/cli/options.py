@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Facts = Annotated[
     typer.Option("--facts", metavar="DIR", help="Load DIR/<predicate>.{csv,tsv,facts,parquet,json,nt,nq,ttl}."),
 ]
 FactsHeader = Annotated[
-    bool, typer.Option("--facts-header", help="The csv and tsv files of --facts name their columns in the first row.")
+    bool, typer.Option("--facts-header", help="The first row of each csv and tsv file of --facts is a header.")
 ]
 Rdf = Annotated[
     list[Path] | None,
@@ -33,23 +33,22 @@ RdfBase = Annotated[
     typer.Option(
         "--rdf-base",
         metavar="IRI",
-        help="Resolve relative IRIs of --rdf against this one; they stay as they are otherwise.",
+        help="The base for relative IRIs in --rdf files; without it they stay relative.",
     ),
 ]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="A row that does not fit is an error, before anything is derived.")
-]
+Strict = Annotated[bool, typer.Option("--strict", help="A row that does not fit is an error, and nothing is derived.")]
 RejectsFile = Annotated[
-    Path | None, typer.Option("--rejects", metavar="FILE", help="Write the rows that were left out to this csv file.")
+    Path | None, typer.Option("--rejects", metavar="FILE", help="Write rejected rows to this csv file.")
 ]
 LimitTime = Annotated[
-    float | None, typer.Option("--limit-time", metavar="S", help="Stop after that many seconds of deriving.")
+    float | None, typer.Option("--limit-time", metavar="S", help="Stop if deriving takes more than S seconds.")
 ]
 LimitFacts = Annotated[
-    int | None, typer.Option("--limit-facts", metavar="N", help="Stop at more than that many facts.")
+    int | None, typer.Option("--limit-facts", metavar="N", help="Stop if there are more than N facts.")
 ]
 SettingsFile = Annotated[
-    Path | None, typer.Option("--settings", metavar="FILE", help="Settings as TOML; docs/settings.md lists them.")
+    Path | None,
+    typer.Option("--settings", metavar="FILE", help="A TOML file of settings; docs/settings.md lists them."),
 ]
 SetOptions = Annotated[
     list[str] | None,
@@ -60,18 +59,18 @@ InputsRoot = Annotated[
     typer.Option(
         "--inputs-root",
         metavar="DIR",
-        help="@input may read below this folder or address, not only beside the program.",
+        help="Let @input read below this folder or address instead of the program's folder.",
     ),
 ]
 OutputsRoot = Annotated[
     list[str] | None,
-    typer.Option("--outputs-root", metavar="DIR", help="@output may write below this folder or address."),
+    typer.Option("--outputs-root", metavar="DIR", help="Let @output write below this folder or address."),
 ]
 
 
 Mode = Annotated[
     str | None,
-    typer.Option("--mode", help="Derive what a query needs (demand), everything (materialise), or as it pays (auto)."),
+    typer.Option("--mode", help="Derive what a query needs (demand), everything (materialise), or choose (auto)."),
 ]
 
 
@@ -86,33 +85,35 @@ class EngineName(StrEnum):
 
 
 Master = Annotated[
-    str | None, typer.Option("--master", metavar="URL", help="The Spark cluster, spark://HOST:7077 or local[4].")
+    str | None, typer.Option("--master", metavar="URL", help="The Spark master, such as spark://HOST:7077 or local[4].")
 ]
-Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="A setting of Spark; may be repeated.")]
+Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="A Spark setting; may be repeated.")]
 WorkspaceDirectory = Annotated[
     str | None,
-    typer.Option("--workspace", metavar="DIR", help="Where Spark keeps tables; on a cluster a directory all share."),
+    typer.Option(
+        "--workspace", metavar="DIR", help="The directory for Spark's tables; on a cluster, all machines must share it."
+    ),
 ]
 
 
 def engine_options(engine: EngineName, master: str | None, conf: list[str], workspace: str | None) -> dict[str, Any]:
-    """Return the options that only the Spark engine takes; raise `typer.BadParameter` where they are given to the other."""
+    """Return the options for the Spark engine; raise `typer.BadParameter` if they are given for the embedded engine."""
     given = {"--master": master, "--conf": conf, "--workspace": workspace}
     if engine is not EngineName.SPARK:
         for name, value in given.items():
             if value:
-                raise typer.BadParameter("this is for --engine spark", param_hint=name)
+                raise typer.BadParameter("this option needs --engine spark", param_hint=name)
         return {}
     settings = dict(one.split("=", 1) for one in conf if "=" in one)
     for one in conf:
         if "=" not in one:
-            raise typer.BadParameter(f"'{one}' is no KEY=VALUE", param_hint="--conf")
+            raise typer.BadParameter(f"'{one}' is not of the form KEY=VALUE", param_hint="--conf")
     return {"master": master, "conf": settings, "workspace": workspace}
 
 
 @dataclass(frozen=True)
 class Data:
-    """Where the facts come from."""
+    """The data files that a command loads."""
 
     facts: Path | None = None
     facts_header: bool = False
@@ -132,7 +133,7 @@ def chosen_settings(
     outputs_root: list[str] | None = None,
     **given: Any,
 ) -> Settings:
-    """The settings of a file, then those of `--set`, then those that have an option of their own."""
+    """Return the settings of the file, overridden by `--set`, and these by options of their own."""
     settings = Settings.read(file) if file is not None else Settings()
     given = {"inputs_root": inputs_root or None, "outputs_root": outputs_root or None, **given}
     limits = {"seconds": limit_time, "facts": limit_facts}
@@ -152,7 +153,7 @@ def chosen_settings(
 def open_knowledge_base(
     sources: Sequence[Source], data: Data, settings: Settings | None = None, **options: Any
 ) -> KnowledgeBase:
-    """The knowledge base of these programs with their data; tells what is doubtful, and how many rows were left out."""
+    """Return the knowledge base of these programs with their data; print warnings and the number of rejected rows."""
     if data.facts is not None or data.rdf or any("(" in source.text for source in sources):
         announce_compiling()
     settings = settings or Settings()
@@ -168,7 +169,7 @@ def open_knowledge_base(
 
 
 def checked_optimisations(names: Sequence[str]) -> Sequence[str]:
-    """Return the names; raise `typer.BadParameter` for one that is no optimisation."""
+    """Return the names; raise `typer.BadParameter` for an unknown optimisation."""
     for name in names:
         if name not in OPTIMISATIONS:
             hint = did_you_mean(name, OPTIMISATIONS) or f"there are {', '.join(OPTIMISATIONS)}"
@@ -177,7 +178,7 @@ def checked_optimisations(names: Sequence[str]) -> Sequence[str]:
 
 
 def report_rejects(kb: KnowledgeBase, path: Path | None) -> None:
-    """How many rows were left out, and the first of them; all of them go into a file."""
+    """Print the number of rejected rows and the first of them; write all of them into a file."""
     from corollary.io.rejects import write_rejects
 
     rejects = kb.rejects

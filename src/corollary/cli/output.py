@@ -16,7 +16,7 @@ from corollary.language import decode_source, read_source
 
 
 class ExitCode(IntEnum):
-    """The exit codes of every command; they are part of the interface."""
+    """The exit codes of all commands; they are part of the interface."""
 
     FINE = 0
     PROGRAM = 1
@@ -37,7 +37,7 @@ def exit_code_of(error: ProgramError) -> ExitCode:
 
 
 def read_sources(paths: Sequence[Path]) -> list[Source]:
-    """The texts of these files; `-` is the standard input. Raises `ProgramError` for one that cannot be read."""
+    """Return the texts of these files; `-` is standard input. Raise `ProgramError` if one cannot be read."""
     return [
         decode_source(sys.stdin.buffer.read(), "<stdin>") if str(path) == "-" else read_source(path) for path in paths
     ]
@@ -45,7 +45,7 @@ def read_sources(paths: Sequence[Path]) -> list[Source]:
 
 class _Terminal(Console):
     def on_broken_pipe(self) -> None:
-        """Left to the command: rich would exit with 1, and a reader that has seen enough is no mistake."""
+        """Raise the error, which the command handles: rich would exit with 1, but a closed pipe is no mistake."""
         raise
 
 
@@ -58,7 +58,7 @@ def terminal_for_errors() -> Console:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """To the standard error; with colours where it is a terminal."""
+    """Print diagnostics to standard error, with colours on a terminal."""
     console = terminal_for_errors()
     shown, others = shown_first(diagnostics)
     for diagnostic in shown:
@@ -74,7 +74,7 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def table_lines(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table as wide as its cells: nothing is cut or wrapped, so that other programs can read it too."""
+    """Return the lines of a table. No cell is cut or wrapped, so that other programs can read it."""
     widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
     yield " ┃ ".join(_padded(names, widths)).rstrip()
     yield "━╇━".join("━" * width for width in widths)

@@ -1,4 +1,4 @@
-"""Progress on a terminal: the current hyper-node, rounds, facts, speed; and that kernels are compiled."""
+"""Progress on a terminal: the current hyper-node, rounds, facts, speed, and a notice that kernels are being compiled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_AFTER = 1.0  # seconds
 
 
 class Progress:
-    """Shows nothing on runs of less than a second, and nothing where the standard error is no terminal."""
+    """A status line for runs of more than a second, if standard error is a terminal."""
 
     def __init__(self, nodes: int) -> None:
         self._console = terminal_for_errors()
@@ -63,7 +63,7 @@ class Progress:
         self._round = number
 
     def finished(self, report: NodeReport) -> None:
-        """A line stays for each hyper-node that took its time."""
+        """Print a permanent line for each hyper-node that took a while."""
         self._done += 1
         self._round = 0
         if self._live is not None and report.seconds > 0.1:
@@ -85,7 +85,7 @@ class Progress:
 
 
 class CompileNotice:
-    """Says on a terminal that kernels are compiled, when that takes more than a second: it happens once."""
+    """Prints a notice if compiling kernels takes more than a second, since this happens only once."""
 
     def __init__(self) -> None:
         self._timer: threading.Timer | None = None
@@ -103,14 +103,14 @@ class CompileNotice:
 
     def _say(self) -> None:
         if self._running:
-            message = "compiling kernels, once: this may take half a minute, and the next start finds them"
+            message = "compiling kernels: this may take half a minute, but only once"
             terminal_for_errors().print(message, style="dim")
         else:
             self._timer = None
 
 
 def announce_compiling() -> None:
-    """From now on; called where an engine is needed, since it imports the compiler."""
+    """Print a notice when kernels are compiled from now on. This imports the compiler, so call it only if it is needed."""
     if not terminal_for_errors().is_terminal:
         return
     from numba.core import event

@@ -1,4 +1,4 @@
-"""`corollary query`: the answers to one query, and nothing else."""
+"""`corollary query`: print the answers to one query."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def query(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="PROGRAM", help="A program file, or the directory of a knowledge base; - is the standard input."
+            metavar="PROGRAM", help="A program file, or the directory of a knowledge base; - is standard input."
         ),
     ],
     text: Annotated[str, typer.Argument(metavar="QUERY", help="A query such as 'path(1, X), not seen(X)'.")],
@@ -50,13 +50,13 @@ def query(
     version: VersionOption = None,
     mode: Mode = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the rules that answer the query on demand, and nothing else.")
+        bool, typer.Option("--explain", help="Only show the rewritten rules that answer the query on demand.")
     ] = False,
     settings: SettingsFile = None,
     set_: SetOptions = None,
     inputs_root: InputsRoot = None,
 ) -> None:
-    """Answer one query about a program and its data, or about a knowledge base that `corollary init` has made."""
+    """Answer one query over a program and its data, or over a knowledge base made by `corollary init`."""
     data = Data(facts, facts_header, rdf or (), strict, rejects, rdf_base=rdf_base)
     if file.is_dir():
         kb = _stored(file, version, data)
@@ -86,5 +86,7 @@ def query(
 
 def _stored(path: Path, version: int | None, data: Data) -> KnowledgeBase:
     if data != Data():
-        raise typer.BadParameter("a knowledge base in a directory has its facts; `corollary update` changes them")
+        raise typer.BadParameter(
+            "not for a knowledge base in a directory, which has its own facts; `corollary update` changes them"
+        )
     return open_store(path, version)

@@ -1,4 +1,4 @@
-"""`corollary repl`: facts, rules and queries as you type them."""
+"""`corollary repl`: an interactive session for facts, rules and queries."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ COMMANDS = (":help", ":predicates", ":rules", ":load", ":quit")
 
 _HELP = """\
 edge(1, 2).                          a fact
-path(X, Y) :- edge(X, Y).            a rule; both end with a full stop and may go over several lines
+path(X, Y) :- edge(X, Y).            a rule; both end with a full stop and may span several lines
 ?- path(1, X).   or   path(1, X)?    a query
 @prefix ex: <http://example.org/> .  a directive
-+edge(2, 3). -edge(1, 2).            a transaction: facts come and go together, and what follows from them is shown
-+rule r8: p(X) :- q(X).  -rule r7    rules do, too, in a transaction of their own or with facts
++edge(2, 3). -edge(1, 2).            a transaction; prints all facts that it inserts and deletes
++rule r8: p(X) :- q(X).  -rule r7    the same for rules, alone or together with facts
 
-:predicates       what is known, and how many facts it has
-:rules            the rules
+:predicates       list the predicates and how many facts they have
+:rules            list the rules
 :load FILE        read a program
 :load NAME FILE   load a data file into the predicate NAME
-:load DIR         load DIR/<predicate>.csv and its like
+:load DIR         load DIR/<predicate>.csv and other data files
 :quit             leave (or Ctrl-D)"""
 
 _QUESTION = re.compile(r"[^%#]*\S\s*\?\s*\.?\s*", re.DOTALL)
@@ -61,7 +61,7 @@ _ENDED = re.compile(r"(?s).*\.\s*((//|#|%).*)?")
 
 
 class Session:
-    """Feeds on lines; `echo` repeats queries before their answers, for sessions that nobody types."""
+    """A session that is fed line by line; `echo` repeats queries before their answers, for input from a script."""
 
     def __init__(self, kb: KnowledgeBase, *, echo: bool) -> None:
         self._kb = kb
@@ -70,11 +70,11 @@ class Session:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the lines so far are the beginning of something."""
+        """Return whether the lines so far are an unfinished statement."""
         return bool(self._lines)
 
     def names(self) -> list[str]:
-        """Return the names that can be completed: the predicates as they are written."""
+        """Return the names that can be completed: the predicates, as they are written in programs."""
         printer = Printer(self._kb.program.prefixes)
         return [printer.predicate(name) for name in self._kb.predicates()]
 
@@ -82,7 +82,7 @@ class Session:
         self._lines.clear()
 
     def feed(self, line: str) -> bool:
-        """Takes a line and does what is complete with it; False when the session is over."""
+        """Take a line and run the statement if it is complete; return False when the session is over."""
         if not self._lines and line.lstrip().startswith(":") and not line.lstrip().startswith(":-"):
             return self._guarded(lambda: self._command(line.strip()))
         if line.strip() or self._lines:
@@ -93,7 +93,7 @@ class Session:
         return True
 
     def finish(self) -> None:
-        """Does what the lines so far say, complete or not."""
+        """Run the lines so far, even if they are incomplete."""
         text = "\n".join(self._lines)
         self._lines.clear()
         if text.strip():
@@ -214,7 +214,7 @@ class Session:
 
 
 def _is_complete(text: str) -> bool:
-    """A full stop or a question mark ends it; so does the end of a line that starts as a query and has its brackets."""
+    """Return whether the text ends with a full stop or a question mark, or is a query with all brackets closed."""
     if update.IS_CHANGE.match(text):
         return update.is_complete(text)
     if _QUESTION.fullmatch(text) or _ENDED.fullmatch(text):
@@ -238,9 +238,9 @@ def repl(
     settings: SettingsFile = None,
     set_: SetOptions = None,
 ) -> None:
-    """Type facts, rules and queries, and see what follows. `:help` tells how.
+    """Start an interactive session for facts, rules and queries. `:help` lists the commands.
 
-    Reads the standard input, so that a script can be piped into it as well.
+    It reads standard input, so you can also pipe a script into it.
     """
     kb = open_knowledge_base(
         read_sources(files or []),
@@ -276,13 +276,13 @@ def _converse(session: Session, editor: LineEditor) -> None:
 
 
 def history_file() -> Path:
-    """Where the platform keeps what programs remember."""
+    """Return the file for the history, in the platform's folder for program state."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "corollary" / "history"
 
 
 class LineEditor:
-    """`names` gives what can be completed; the history is kept from one session to the next."""
+    """Line editing with completion of `names` and a history that is kept between sessions."""
 
     def __init__(self, names: Callable[[], list[str]]) -> None:
         self._names = names

@@ -1,4 +1,4 @@
-"""`corollary rules`: the rules of a program with what they are part of and what they derive."""
+"""`corollary rules`: list the rules of a program, their hyper-nodes and how many facts they derive."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def rules(
     text: Annotated[bool, typer.Option("--text/--no-text", help="Show the text of each rule.")] = True,
     inputs_root: InputsRoot = None,
 ) -> None:
-    """List the rules: their hyper-node, its module, how it follows changes, and how many facts it derives.
+    """List the rules: their hyper-node, its module, how it is maintained, and how many facts it derives.
 
-    A hyper-node is a group of rules that depend on each other in a circle, and so are evaluated together; a rule that is in no
-    circle is a hyper-node by itself.
+    A hyper-node is a group of mutually recursive rules, which are evaluated together; a rule that is part of no cycle is
+    a hyper-node by itself.
     """
     kb = open_knowledge_base(
         read_sources(files),

@@ -65,7 +65,7 @@ def query_text(kb: KnowledgeBase, query: Query) -> str:
 
 
 def print_answers(kb: KnowledgeBase, query: Query, *, echo: bool = True) -> None:
-    """The query, its answers in order as a table, and how many there are."""
+    """Print the query, a table of its sorted answers, and how many there are."""
     console = terminal()
     if echo:
         console.print(Text(f"?- {query_text(kb, query)}.", style="bold"))
@@ -82,7 +82,7 @@ def print_answers(kb: KnowledgeBase, query: Query, *, echo: bool = True) -> None
 
 
 def print_json_answers(kb: KnowledgeBase, query: Query) -> None:
-    """One object on one line; the values are written as in JSON files of facts."""
+    """Print one JSON object on one line, with values as in JSON files of facts."""
     from corollary.io.json_lines import json_text
 
     result = kb.query(query)
@@ -93,7 +93,7 @@ def print_json_answers(kb: KnowledgeBase, query: Query) -> None:
 
 
 def asked_queries(kb: KnowledgeBase, texts: list[str]) -> list[Query]:
-    """The queries of these texts; all mistakes in them come at once."""
+    """Return the queries in these texts; raise one `ProgramError` with all mistakes in them."""
     queries: list[Query] = []
     wrong: list[Diagnostic] = []
     for text in texts:
@@ -114,7 +114,7 @@ WRITTEN = [name for name, form in FORMATS.items() if form.is_written]
 
 
 def written_format(name: str | None) -> str | None:
-    """Return the name of a format that can be written; raise a usage error for any other."""
+    """Return the name of a format that can be written; raise a usage error for any other name."""
     if name is not None and name not in WRITTEN:
         raise typer.BadParameter(f"'{name}' is not one of {', '.join(WRITTEN)}")
     return name
@@ -131,10 +131,10 @@ class _File:
 
 
 def publish(kb: KnowledgeBase, directory: Path | None, form: str | None, *, header: bool) -> list[Path | str]:
-    """Writes the files that the program and the command ask for, and gives their names.
+    """Write the files that the program and the command ask for, and return their names.
 
-    With a directory, these are the predicates of `@output`, or all derived ones where the program has none. A file that an
-    `@output` names is written in that directory, or beside the program where there is none.
+    With a directory, these are the predicates of `@output`, or all derived ones if the program has no `@output`. A file that
+    an `@output` names is written in that directory, or beside the program without one.
     """
     wanted = list(_declared(kb, directory, form, header=header))
     if directory is not None:
@@ -176,19 +176,19 @@ def _declared(kb: KnowledgeBase, directory: Path | None, form: str | None, *, he
 
 
 def _options(declaration: OutputDeclaration) -> tuple[ReadOptions, str | None]:
-    """Return the options of an `@output`, and the mode in which it writes."""
+    """Return the options of an `@output` and its mode."""
     given = dict(declaration.options)
     known = ("header", "format", "mode", *DATABASE)
     for name in given:
         if name not in known or name == "query":
-            hint = "there are header, format, mode"
-            raise option_error(f"there is no option '{name}' of @output", declaration.span, hint)
+            hint = "the options are header, format, mode"
+            raise option_error(f"@output has no option '{name}'", declaration.span, hint)
     mode = given.pop("mode", None)
     return ReadOptions.of(given, declaration.span, written=True), str(mode) if mode is not None else None
 
 
 def _place(kb: KnowledgeBase, declaration: OutputDeclaration, directory: Path | None) -> Path | str | None:
-    """The path or address that an `@output` names: below the directory that the command names, or beside the program file."""
+    """Return the path or address of an `@output`: below the directory of the command, or beside the program file."""
     if declaration.location is None:
         return None
     span, roots = declaration.span, kb.settings.outputs_root
@@ -218,7 +218,7 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write the outputs, or all that is derived, to this directory."),
+        typer.Option("--out", metavar="DIR", help="Write the outputs, or all derived predicates, to this directory."),
     ] = None,
     form: Annotated[
         str | None,
@@ -226,12 +226,12 @@ def run(
             "--format",
             metavar="|".join(WRITTEN),
             callback=written_format,
-            help="The format of --out; with json, answers are JSON lines too.",
+            help="The format of --out; with json, answers are also JSON lines.",
         ),
     ] = None,
-    header: Annotated[bool, typer.Option("--header", help="Name the columns in the first row of --out files.")] = False,
+    header: Annotated[bool, typer.Option("--header", help="Write a header into --out files.")] = False,
     stats: Annotated[
-        Path | None, typer.Option("--stats", metavar="FILE", help="Write figures of the run as JSON.")
+        Path | None, typer.Option("--stats", metavar="FILE", help="Write the statistics of the run as JSON.")
     ] = None,
     limit_time: LimitTime = None,
     limit_facts: LimitFacts = None,
@@ -241,22 +241,22 @@ def run(
         Explanation | None,
         typer.Option(
             "--explain",
-            help="Show how each rule was evaluated, or with =sql as a view; with =demand, rules for the queries.",
+            help="Show how each rule was evaluated; =sql: as SQL views; =demand: the rules rewritten for the queries.",
         ),
     ] = None,
     on_error: Annotated[
         OnError | None,
-        typer.Option(
-            "--on-error", help="What arithmetic without a value does: discard the instance (default), or stop."
-        ),
+        typer.Option("--on-error", help="If arithmetic has no value: discard the rule instance (default), or stop."),
     ] = None,
-    engine: Annotated[EngineName, typer.Option("--engine", help="What runs the rules.")] = EngineName.EMBEDDED,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="The engine that runs the rules.")
+    ] = EngineName.EMBEDDED,
     master: Master = None,
     conf: Conf = None,
     workspace: WorkspaceDirectory = None,
     mode: Mode = None,
     without: Annotated[
-        list[str] | None, typer.Option("--without", metavar="NAME", help="Leave an optimisation out; may be repeated.")
+        list[str] | None, typer.Option("--without", metavar="NAME", help="Switch an optimisation off; may be repeated.")
     ] = None,
     settings: SettingsFile = None,
     set_: SetOptions = None,
@@ -265,8 +265,8 @@ def run(
 ) -> None:
     """Derive every consequence of a program and print the answers to its queries.
 
-    Exits with 0; with 1 for a mistake in the program, 2 for one in the command, 3 for bad data, 4 at a limit,
-    130 when interrupted.
+    Exit codes: 0 success, 1 an error in the program, 2 an error in the command, 3 bad data, 4 a limit was reached,
+    130 interrupted.
     """
     watch = Stopwatch()
     with watch.step("load"):
@@ -331,7 +331,7 @@ def _print_explanation(
 
 
 def derive(kb: KnowledgeBase) -> RunReport | None:
-    """Derives everything, with progress; nothing is started where there is nothing."""
+    """Derive everything, with progress. An empty program starts no engine."""
     from corollary.cli.progress import Progress
 
     if kb.is_empty:
@@ -341,7 +341,7 @@ def derive(kb: KnowledgeBase) -> RunReport | None:
 
 
 class Stopwatch:
-    """Seconds by step."""
+    """Measures the seconds of each step."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
@@ -387,13 +387,13 @@ def _node(node: NodeReport) -> dict[str, Any]:
 
 
 def _peak_memory() -> float:
-    """In megabytes; macOS counts in bytes, Linux in kilobytes."""
+    """Return the peak memory in megabytes; macOS reports bytes, Linux kilobytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1 << 20) if sys.platform == "darwin" else peak / (1 << 10)
 
 
 def print_counts(kb: KnowledgeBase, seconds: float) -> None:
-    """How many facts each derived predicate has, and all of them together."""
+    """Print the number of facts of each derived predicate, and of all predicates together."""
     console, printer = terminal(), Printer(kb.program.prefixes)
     for name in dict.fromkeys(rule.head.predicate for rule in kb.program.rules):
         console.print(f"{printer.predicate(name)}: {plural(kb.count(name), 'fact')}", markup=False)
@@ -402,7 +402,7 @@ def print_counts(kb: KnowledgeBase, seconds: float) -> None:
 
 
 def print_stages(kb: KnowledgeBase, watch: Stopwatch) -> None:
-    """How long each stage of the pipeline took."""
+    """Print how long each stage of the pipeline took."""
     seconds = {**kb.stages, "derive": watch.seconds["derive"], "publish": watch.seconds["publish"]}
     text = ", ".join(f"{stage} {taken:.2f} s" for stage, taken in seconds.items())
     terminal().print(Text(f"stages: {text}", style="dim"))

@@ -1,4 +1,4 @@
-"""Helpers that the commands on a knowledge base in a directory share."""
+"""Helpers for the commands that work on a knowledge base in a directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from corollary.program.arities import name_with_arity
 from corollary.transactions import TransactionResult
 
 StorePath = Annotated[Path, typer.Argument(metavar="PATH", help="The directory of the knowledge base.")]
-VersionOption = Annotated[int | None, typer.Option("--version", metavar="N", help="As it was in this version.")]
+VersionOption = Annotated[
+    int | None, typer.Option("--version", metavar="N", help="Read this version instead of the latest.")
+]
 
 
 def open_store(path: Path, version: int | None = None, engine: str = "embedded") -> KnowledgeBase:
@@ -30,14 +32,12 @@ def open_store(path: Path, version: int | None = None, engine: str = "embedded")
 
 
 def read_facts(kb: KnowledgeBase, files: Sequence[Path]) -> dict[str, Any]:
-    """Facts by predicate: of programs, or of data files whose names are those of their predicates."""
+    """Return facts by predicate, from programs or from data files that are named after their predicates."""
     found: dict[str, Any] = {}
     for path in files:
         for predicate, rows in _facts_of(kb, path):
             if predicate in found:
-                raise typer.BadParameter(
-                    f"facts of {predicate} come from two files; make it two updates", param_hint=str(path)
-                )
+                raise typer.BadParameter(f"two files have facts of {predicate}; use two updates", param_hint=str(path))
             found[predicate] = rows
     return found
 
@@ -63,22 +63,21 @@ def _facts_of(kb: KnowledgeBase, path: Path) -> list[tuple[str, Any]]:
 
 
 def _no_facts(program: Program) -> Iterator[Diagnostic]:
-    """Errors for the statements of a file of facts that are no facts: ignoring them would make another change than the one asked
-    for."""
+    """Yield an error for each statement of a file of facts that is not a fact: ignoring it would make a different change."""
     for statement in program.statements:
         if isinstance(statement, (FactBlock, PrefixDeclaration)):
             continue
         what, hint = "another statement", None
         if isinstance(statement, Clause):
-            what, hint = "a fact with variables", "a fact has constants only"
+            what, hint = "a fact with variables", "facts can only have constants"
             if statement.body:
-                what, hint = "a rule", "`corollary update --add-rules FILE` takes rules"
-        message = f"a file of facts has facts without variables, and this is {what}"
+                what, hint = "a rule", "`corollary update --add-rules FILE` adds rules"
+        message = f"a file of facts may only have facts without variables, but this is {what}"
         yield Diagnostic(catalogue.BAD_ROW, message, statement.span, hint)
 
 
 def print_result(kb: KnowledgeBase, result: TransactionResult) -> None:
-    """One line to the standard error: the version, and what changed."""
+    """Print one line to standard error: the version, and what changed."""
     inserted = sum(len(result.inserted[name]) for name in result.inserted)
     deleted = sum(len(result.deleted[name]) for name in result.deleted)
     report = result.report

@@ -1,4 +1,4 @@
-"""`corollary stream`: follow a stream of updates, and show how that goes."""
+"""`corollary stream`: apply a stream of updates, and show the progress."""
 
 from __future__ import annotations
 
@@ -54,11 +54,15 @@ class Policy(StrEnum):
 
 def stream(
     files: Annotated[
-        list[Path], typer.Argument(help="Program files, or the directory of a knowledge base; - is the standard input.")
+        list[Path], typer.Argument(help="Program files, or the directory of a knowledge base; - is standard input.")
     ],
     updates: Annotated[
         str,
-        typer.Option("--updates", metavar="FILE", help="Updates: JSON lines, or add(F). and delete(F).; - is stdin."),
+        typer.Option(
+            "--updates",
+            metavar="FILE",
+            help="A file of updates: JSON lines, or add(F). and delete(F).; - is standard input.",
+        ),
     ],
     facts: Facts = None,
     facts_header: FactsHeader = False,
@@ -66,20 +70,20 @@ def stream(
     rdf_base: RdfBase = None,
     strict: Strict = False,
     strategy: Annotated[
-        StreamStrategy, typer.Option("--strategy", help="How updates are followed; the facts are the same.")
+        StreamStrategy, typer.Option("--strategy", help="The maintenance strategy; all give the same facts.")
     ] = StreamStrategy.BF_MARKING,
     follow: Annotated[
         bool, typer.Option("--follow", help="Wait for more updates at the end of the file, until Ctrl-C.")
     ] = False,
     policy: Annotated[
-        Policy, typer.Option("--policy", help="What happens at a bad update: it is rejected, or the stream fails.")
+        Policy, typer.Option("--policy", help="At an invalid update: reject it, or let the stream fail.")
     ] = Policy.REJECT,
     rejects: Annotated[
         Path | None,
-        typer.Option("--rejects", metavar="FILE", help="Append the rejected updates to this file, as JSON lines."),
+        typer.Option("--rejects", metavar="FILE", help="Append rejected updates to this file, as JSON lines."),
     ] = None,
     largest: Annotated[
-        int, typer.Option("--largest", metavar="N", help="The most facts that one update may have.")
+        int, typer.Option("--largest", metavar="N", help="The maximum number of facts in one update.")
     ] = 1_000_000,
     changes: Annotated[bool, typer.Option("--changes", help="Print what each update changed, as JSON lines.")] = False,
     stats: Annotated[
@@ -89,21 +93,21 @@ def stream(
     set_: SetOptions = None,
     inputs_root: InputsRoot = None,
 ) -> None:
-    """Keep the consequences of a program exact under a stream of updates.
+    """Apply a stream of updates to a program and keep everything that follows exact.
 
-    In the directory of a knowledge base each update is a version, which also says how far the file of updates was read: started
-    again, the command goes on from there.
+    With a knowledge base in a directory, each update makes a version, which also stores how far the file of updates has been
+    read: started again, the command continues from there.
 
-    Exits with 0; with 1 for a mistake in the program, 2 for one in the command, 3 for bad data, 130 when interrupted.
+    Exit codes: 0 success, 1 an error in the program, 2 an error in the command, 3 bad data, 130 interrupted.
     """
     if updates == "-" and Path("-") in files:
-        raise typer.BadParameter("the standard input cannot be both the program and the updates")
+        raise typer.BadParameter("standard input cannot be both the program and the updates")
     source = sys.stdin.buffer if updates == "-" else updates  # bytes, for a line that is no text is one bad update
     options: dict[str, Any] = {"strategy": strategy.value, "policy": policy.value, "largest": largest}
     data = Data(facts, facts_header, rdf or (), strict, None, rdf_base=rdf_base)
     if len(files) == 1 and files[0].is_dir():
         if data != Data() or settings is not None or set_:
-            raise typer.BadParameter("a knowledge base in a directory has its facts and its settings")
+            raise typer.BadParameter("not for a knowledge base in a directory, which has its own facts and settings")
         kb = open_store(files[0])
         if updates != "-":
             options["name"] = str(Path(updates).absolute())
@@ -123,7 +127,7 @@ def stream(
 
 
 def _line(result: StreamResult) -> str:
-    """One object; the values are written as in JSON files of facts."""
+    """Return one JSON object, with values as in JSON files of facts."""
     from corollary.io.json_lines import json_text
 
     if result.rejected is not None:
@@ -137,7 +141,7 @@ def _line(result: StreamResult) -> str:
 
 @contextmanager
 def _statistics(path: Path | None, results: Stream) -> Iterator[Any]:
-    """Writes the statistics of each update when it is done, and the sums at the end, also when a stream is interrupted."""
+    """Writes the statistics of each update, and the totals at the end, even if the stream is interrupted."""
     if path is None:
         yield lambda result: None
         return
@@ -177,7 +181,7 @@ def _summary(results: Stream) -> None:
 
 
 class _Display:
-    """One line on a terminal: updates per second, how many wait, facts, marks. Elsewhere nothing."""
+    """A status line on a terminal: updates per second, waiting updates, facts, marks."""
 
     def __init__(self, kb: KnowledgeBase, results: Stream) -> None:
         self._kb = kb

@@ -1,4 +1,4 @@
-"""`corollary update`: facts and rules come and go, together."""
+"""`corollary update`: insert and delete facts and rules in one transaction."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ENDED = re.compile(r"(.*\.|.*-\s*rule\s+[\w.]+)\s*", re.DOTALL)
 
 
 def is_complete(text: str) -> bool:
-    """Whether a change that starts like this may end here."""
+    """Return whether this text is a complete change."""
     return _ENDED.fullmatch(text) is not None
 
 
 def parse_changes(text: str, prefixes: Mapping[str, str]) -> list[Change]:
-    """One change for each sign; all of them are one transaction."""
+    """Return one change for each `+` and `-`; together they are one transaction."""
     signs = list(_SIGN.finditer(text))
     ends = [sign.start() for sign in signs[1:]] + [len(text)]
     return [_change(sign, text[sign.end() : end].strip(), prefixes) for sign, end in zip(signs, ends, strict=True)]
@@ -53,7 +53,7 @@ def _change(sign: re.Match[str], text: str, prefixes: Mapping[str, str]) -> Chan
         if not isinstance(statement, kind):
             hint = "write '+rule' before a rule and '+' or '-' before a fact"
             raise ProgramError(
-                [Diagnostic(catalogue.UNEXPECTED_TOKEN, "this is no " + ("rule" if is_rule else "fact"), None, hint)]
+                [Diagnostic(catalogue.UNEXPECTED_TOKEN, "this is not a " + ("rule" if is_rule else "fact"), None, hint)]
             )
     if is_rule:
         return Change(add_rules=(parsed.program,))
@@ -69,7 +69,7 @@ def _rows(program: Program) -> dict[str, list[tuple[object, ...]]]:
 
 
 def difference_lines(result: TransactionResult, prefixes: Mapping[str, str], shown: int = 5) -> list[str]:
-    """Return lines that show the inserted and deleted facts, a few of each predicate."""
+    """Return lines that show inserted and deleted facts, a few of each predicate."""
     printer = Printer(dict(prefixes))
     lines: list[str] = []
     for sign, facts in (("-", result.deleted), ("+", result.inserted)):
@@ -80,7 +80,7 @@ def difference_lines(result: TransactionResult, prefixes: Mapping[str, str], sho
             lines += [f"{sign} {name}({', '.join(map(printer.value, row))})" for row in first]
             if len(found) > len(first):
                 lines.append(f"{sign} {name}: {len(found) - len(first):,}{' more' if first else ''} facts")
-    return lines or ["nothing visible changes"]
+    return lines or ["no visible fact changes"]
 
 
 # -- update ------------------------------------------------------------------------------------------------------------
@@ -90,29 +90,33 @@ def update(
     path: StorePath,
     insert: Annotated[
         list[Path] | None,
-        typer.Option("--insert", metavar="FILE", help="Facts that come: a program, or <predicate>.csv and its like."),
+        typer.Option(
+            "--insert", metavar="FILE", help="Facts to insert: a program, or a data file such as <predicate>.csv."
+        ),
     ] = None,
     delete: Annotated[
-        list[Path] | None, typer.Option("--delete", metavar="FILE", help="Facts that go, in the same way.")
+        list[Path] | None, typer.Option("--delete", metavar="FILE", help="Facts to delete, in the same form.")
     ] = None,
     add_rules: Annotated[
-        list[Path] | None, typer.Option("--add-rules", metavar="FILE", help="A program whose rules hold from now on.")
+        list[Path] | None, typer.Option("--add-rules", metavar="FILE", help="A program whose rules are added.")
     ] = None,
     remove_rule: Annotated[
-        list[str] | None, typer.Option("--remove-rule", metavar="NAME", help="A rule that goes, by name or by text.")
+        list[str] | None, typer.Option("--remove-rule", metavar="NAME", help="A rule to remove, by name or by text.")
     ] = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option("--allow", metavar="WORD", help="What --add-rules may have, too: inputs or outputs."),
+        typer.Option("--allow", metavar="WORD", help="Allow directives in --add-rules: inputs or outputs."),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show how each hyper-node followed the change, and what it cost.")
+        bool, typer.Option("--explain", help="Show how each hyper-node was maintained, and what it cost.")
     ] = False,
-    engine: Annotated[EngineName, typer.Option("--engine", help="What follows the change.")] = EngineName.EMBEDDED,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="The engine that applies the change.")
+    ] = EngineName.EMBEDDED,
 ) -> None:
-    """Change a knowledge base in a directory: all that is given is one transaction, and one new version.
+    """Change a knowledge base in a directory, in one transaction, which makes one new version.
 
-    What follows from the change is shown. A mistake changes nothing. Every option may be repeated.
+    Prints the inserted and deleted facts, including derived ones. If there is an error, nothing changes. Options may be repeated.
     """
     if not (insert or delete or add_rules or remove_rule):
         raise typer.BadParameter("nothing to do: give --insert, --delete, --add-rules or --remove-rule")

@@ -1,4 +1,4 @@
-"""`corollary verify`: whether what is stored is what follows."""
+"""`corollary verify`: check the stored facts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def verify(
     path: StorePath,
     version: VersionOption = None,
     all_files: Annotated[
-        bool, typer.Option("--all", help="Read the files that only other versions need, too, and check them.")
+        bool, typer.Option("--all", help="Also check the files that only other versions need.")
     ] = False,
 ) -> None:
-    """Derive everything from scratch from the explicit facts of a knowledge base, and compare it with what is stored.
+    """Derive everything from the explicit facts of a knowledge base, and compare it with what is stored.
 
-    Every file that is read is checked against its digest, too. Exits with 0 when all is right, with 3 otherwise.
+    Every file that is read is also checked against its digest. Exit codes: 0 no differences, 3 otherwise.
     """
     announce_compiling()
     found = KnowledgeBase.verify(path, version=version, all_files=all_files)
@@ -29,4 +29,4 @@ def verify(
         terminal().print(str(deviation), markup=False)
     if found:
         raise typer.Exit(ExitCode.DATA)
-    terminal().print("everything that is stored follows, and everything that follows is stored", markup=False)
+    terminal().print("the stored facts are exactly those that follow from the explicit facts", markup=False)

@@ -1,7 +1,7 @@
-"""`python -m corollary.cli.warm_up` compiles what following changes needs; numba keeps it for later processes.
+"""`python -m corollary.cli.warm_up` compiles the kernels for maintenance; numba caches them for later processes.
 
-Each kind of closure, each strategy for recursive rules, counting and aggregates, the Yield index: small data are enough, for
-kernels are compiled by the types of their arguments.
+It runs each kind of closure, each strategy for recursive rules, counting, aggregates and the Yield index. Small data are enough,
+because kernels are compiled for the types of their arguments.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ class _DelimitedReader:
             return cells, len(cells)
         self._skipped_lines = 0
         if options.columns:
-            raise options.error("'columns' needs the names of the columns", "header = true says that they are there")
+            raise options.error("'columns' needs column names", "use header = true if the first row names the columns")
         if arity is not None:
             return None, arity
         return None, len(options.types) if options.types else len(self._first_record()[0])
@@ -330,7 +330,7 @@ class _DelimitedReader:
     def _converted(self, table: pa.Table, rows: _RowNumbers) -> pa.Table:
         types = self._file.options.types or ("any",) * table.num_columns
         if len(types) != table.num_columns:
-            message = f"there are types for {_columns(len(types))}, and {self._file.path} has {table.num_columns}"
+            message = f"there are types for {_columns(len(types))}, but {self._file.path} has {table.num_columns}"
             raise self._file.options.error(message)
         found = [convert(column, name) for column, name in zip(table.columns, types, strict=True)]
         fields = [one.field(name) for one, name in zip(found, table.column_names, strict=True)]
@@ -450,7 +450,7 @@ class _PlainLines(_QuotedLines):
         texts = texts_of(universe, codes, cell_text)
         if pc.any(pc.match_substring_regex(texts, "[\t\r\n]")).as_py():
             hint = "write a csv file, which has quotes"
-            raise cannot_write(f"{self.target}: a tsv file cannot hold a text with a tab or a line break", hint)
+            raise cannot_write(f"{self.target}: a tsv file cannot hold a string with a tab or a line break", hint)
         return texts
 
 

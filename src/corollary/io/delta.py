@@ -123,7 +123,7 @@ def frame(spark: SparkSession, place: InputPlace, options: ReadOptions) -> Frame
         partitions = list(table.metadata().partition_columns)
         files = [_located(one, place, options) for one in files_of(table, partitions)]
     except (DeltaError, OSError) as error:
-        message = f"ingest: {place.given} is no readable Delta table: {_first_line(error)}"
+        message = f"ingest: {place.given} is not a readable Delta table: {_first_line(error)}"
         raise ProgramError([Diagnostic(catalogue.BROKEN_DATA, message, options.span)]) from None
 
     def schema_of(address: str) -> StructType:
@@ -268,7 +268,7 @@ def _check_writable(path: Path, schema: pa.Schema, mode: str) -> None:
     table = existing_table(path)
     if table is None:
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
-            raise _unwritable(f"{path} exists and is no Delta table")
+            raise _unwritable(f"{path} exists and is not a Delta table")
         return
     if mode == "error":
         raise _unwritable(f"{path} exists", 'mode = "overwrite" replaces its rows, mode = "append" adds to them')
@@ -278,7 +278,7 @@ def _check_writable(path: Path, schema: pa.Schema, mode: str) -> None:
         raise _unwritable(f"{path} is a Delta table with {why}, which Corollary does not write")
     if mode == "append" and _columns(table) != _fields(schema):
         has, gets = (", ".join(map(_shown, columns)) for columns in (_columns(table), _fields(schema)))
-        hint = f'it has {has}, and the facts have {gets}; mode = "overwrite" replaces the columns too'
+        hint = f'it has {has}, but the facts have {gets}; mode = "overwrite" also replaces the columns'
         raise cannot_write(f"{path}: the columns of the table are not those of the facts", hint)
 
 

@@ -55,8 +55,8 @@ def failed(predicate: str, error: SourceFailed) -> ProgramError:
 
 def unaskable(predicate: str, missing: Sequence[str]) -> ProgramError:
     names = ", ".join(f"'{name}'" for name in missing)
-    message = f"the source of '{predicate}' has to be asked with a value of {names}"
-    hint = "bind it by a constant or by another atom, and answer on demand: mode='demand'"
+    message = f"the source of '{predicate}' needs a value of {names}"
+    hint = "bind it with a constant or another atom, and answer the query on demand: mode='demand'"
     return ProgramError([Diagnostic(catalogue.UNASKABLE_SOURCE, message, None, hint)])
 
 
@@ -95,7 +95,7 @@ def _facts(table: AskedTable, names: Sequence[str], asked: pa.Table | None) -> A
 
 def _checked(source: ExternalSource) -> ExternalSource:
     if wrong := sorted(source.needs - set(source.columns)):
-        raise option_error(f"'{wrong[0]}' is no column of '{source.predicate}'", None, f"there are {source.columns}")
+        raise option_error(f"'{wrong[0]}' is not a column of '{source.predicate}'", None, f"there are {source.columns}")
     return source
 
 
@@ -132,4 +132,4 @@ def _database(source: Any, options: dict[str, Any]) -> AskedTable:
 
         return AskedJdbc(place, **options)
     hint = "a function, postgresql://…, jdbc:…, a file .duckdb, .sqlite or .db, or a connection to DuckDB or SQLite"
-    raise option_error(f"{source!r} is no source of facts", None, hint)
+    raise option_error(f"{source!r} is not a source of facts", None, hint)

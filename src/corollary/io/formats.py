@@ -181,10 +181,10 @@ def format_of(path: Path, named: str | None = None, span: Span | None = None) ->
     if found := _ENDINGS.get(word.lower()):
         return found
     known = ", ".join(_ENDINGS)
-    message = f"there is no format '{word}'" if word else f"the name of {path} has no ending that tells its format"
+    message = f"there is no format '{word}'" if word else f"the name of {path} has no ending, so its format is unknown"
     if named is None and word:
-        message = f"{path} is of an unknown format: there is none with the ending '.{word}'"
-    hint = did_you_mean(word, _ENDINGS) or f'there are {known}; format = "csv" says which one a file has'
+        message = f"{path} is of an unknown format: no format has the ending '.{word}'"
+    hint = did_you_mean(word, _ENDINGS) or f'there are {known}; or give the format, such as format = "csv"'
     raise ProgramError([Diagnostic(catalogue.UNKNOWN_FORMAT, message, span, hint)])
 
 

@@ -118,7 +118,7 @@ class _Cells:
                 raise _BadRow(f"there is no '{name}'")
         if not self._chosen and len(parsed) > len(self.names):
             extra = next(name for name in parsed if name not in self.names)
-            raise _BadRow(f"'{extra}' is a column too many")
+            raise _BadRow(f"'{extra}' is an unexpected column")
         return [parsed[name] for name in self.names]
 
 

@@ -124,13 +124,13 @@ def check_columns_fit(predicate: str, width: int, known: int, source: str, span:
     if width != known:
         arguments = f"{known} argument{'' if known == 1 else 's'}"
         columns = "1 column" if width == 1 else f"{width} columns"
-        message = f"{source}: '{predicate}' has {arguments}, and there are {columns}"
+        message = f"{source}: '{predicate}' has {arguments}, but there are {columns}"
         raise ProgramError([Diagnostic(catalogue.BAD_ROW, message, span)])
 
 
 def not_rdf(path: object) -> ProgramError:
     return ProgramError(
-        [Diagnostic(catalogue.UNKNOWN_FORMAT, f"{path} is no RDF file", None, "nt, nq and ttl files are")]
+        [Diagnostic(catalogue.UNKNOWN_FORMAT, f"{path} is not an RDF file", None, "RDF files are nt, nq and ttl files")]
     )
 
 

@@ -61,8 +61,8 @@ class ReadOptions:
                 hint = did_you_mean(name, checks) or f"there are {', '.join(known)}"
                 raise option_error(f"there is no option '{name}'", span, hint)
             if written and name in _RUNS_SOMETHING:
-                hint = "KnowledgeBase.load and KnowledgeBase.write take it"
-                raise option_error(f"the text of a program cannot give '{name}'", span, hint)
+                hint = "KnowledgeBase.load and KnowledgeBase.write accept it"
+                raise option_error(f"a program cannot set the option '{name}'", span, hint)
             if value is not None:
                 try:
                     found[name] = checks[name](value)
@@ -90,7 +90,7 @@ def _flag(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("this must be a text")
+        raise ValueError("this must be a string")
     return value
 
 
@@ -103,7 +103,7 @@ def _absolute_iri(value: Any) -> str:
 def _character(value: Any) -> str:
     text = {"tab": "\t", "\\t": "\t"}.get(_text(value), value)
     if len(text) != 1 or not text.isascii() or text in '"\r\n':
-        raise ValueError("a delimiter is one character, such as ';', and no quote or line break")
+        raise ValueError("a delimiter is one character, such as ';', but not a quote or a line break")
     return str(text)
 
 
@@ -112,7 +112,7 @@ def _names(value: Any) -> tuple[str, ...]:
         return tuple(name.strip() for name in value.split(","))
     if isinstance(value, Sequence) and all(isinstance(name, str) for name in value):
         return tuple(value)
-    raise ValueError('write the names in one text, such as "a, b"')
+    raise ValueError('write the names in one string, such as "a, b"')
 
 
 def _types(value: Any) -> tuple[str, ...]:

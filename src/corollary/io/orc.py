@@ -79,5 +79,7 @@ def check_parts(schema: pa.Schema, target: object) -> None:
     """Raise `ProgramError` where a column needs an attribute that tells what its texts stand for."""
     for field in schema:
         if (field.metadata or {}).get(MEANING, IRIS) != IRIS:
-            message = f"{target}: column '{field.name}' holds constants that no type of ORC has, or of several types"
+            message = (
+                f"{target}: column '{field.name}' holds constants of several types, or of a type that ORC does not have"
+            )
             raise cannot_write(message, "write a parquet, csv or json file")

@@ -99,7 +99,7 @@ def _form_of_files(directory: Path, options: ReadOptions) -> Format:
     forms = {_form(file, options) for file in files}
     if len(forms) > 1:
         message = f"{directory} has files of several formats: {', '.join(sorted(map(str, forms)))}"
-        hint = 'format = "csv" says which one they all have'
+        hint = 'choose one with format = "csv"'
         raise ProgramError([Diagnostic(catalogue.UNKNOWN_FORMAT, message, options.span, hint)])
     return forms.pop()
 

@@ -477,8 +477,8 @@ class _TripleLines(Lines):
             iri, is_a = print_iri(name), print_iri(RDF + "type")
             terms = [terms[0], is_a, iri] if len(terms) == 1 else [terms[0], iri, terms[1]]
         else:
-            hint = "three columns are triples, and facts with one or two arguments of a predicate whose name is an IRI"
-            raise cannot_write(f"{self.target}: these facts are no triples", hint)
+            hint = "facts with three arguments are triples; so are facts with one or two arguments if the predicate is an IRI"
+            raise cannot_write(f"{self.target}: these facts are not triples", hint)
         return join_texts(*terms, ".", separator=" ")
 
     def _terms(self, universe: Universe, codes: Codes) -> pa.Array:
@@ -494,14 +494,16 @@ class _TripleLines(Lines):
     def _ntriples(self, value: Value) -> str:
         is_term = not isinstance(value, (Structure, tuple))
         if not is_term or (isinstance(value, Iri) and not _ABSOLUTE.fullmatch(value.value)):
-            raise cannot_write(f"{self.target}: {print_value(value)[:60]} is no RDF term")
+            raise cannot_write(f"{self.target}: {print_value(value)[:60]} is not an RDF term")
         return ntriples_term(value)
 
     def _check_iris(self, terms: pa.Array, *, blank: bool) -> None:
         wrong = terms.filter(pc.invert(pc.match_substring_regex(terms, "^<|^_:" if blank else "^<")))
         if len(wrong):
             place = "the subject" if blank else "the predicate"
-            raise cannot_write(f"{self.target}: {wrong[0].as_py()[:60]} cannot be {place} of a triple: it is no IRI")
+            raise cannot_write(
+                f"{self.target}: {wrong[0].as_py()[:60]} cannot be {place} of a triple: it is not an IRI"
+            )
 
 
 def print_iri(iri: str) -> str:

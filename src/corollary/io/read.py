@@ -112,7 +112,7 @@ def check_options(form: Format, options: ReadOptions) -> None:
     """Raise `ProgramError` for an option that means nothing for a format."""
     for name in ("header", "delimiter", "types", "columns", "base", *DATABASE):
         if getattr(options, name) and name not in form.options:
-            raise options.error(f"'{name}' says nothing about a file of the format {form}")
+            raise options.error(f"'{name}' does not apply to {form} files")
 
 
 def is_utf8(data: Any) -> bool:

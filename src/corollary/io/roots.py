@@ -135,6 +135,6 @@ def _lexically(path: Path) -> Path:
 
 def _outside(location: str, place: Path | None, span: Span | None, setting: str, word: str) -> ProgramError:
     leads = f", which leads to {place}" if place is not None else ""
-    message = f"a program may {word} below its own folder only, and not '{location}'{leads}"
-    hint = f"the host program allows more: {setting}=[…] as a setting, --{setting.replace('_', '-')} in a command"
+    message = f"a program may only {word} below its own folder, not '{location}'{leads}"
+    hint = f"the host program can allow more: the setting {setting}=[…], or --{setting.replace('_', '-')} in a command"
     return ProgramError([Diagnostic(catalogue.OUTSIDE_ROOT, message, span, hint)])

@@ -190,7 +190,7 @@ class Lexer:
                 self._misplaced_comment("'%' starts a comment only at the start of a line", 1)
                 return None
             if text.startswith("--", at) and self._starts_dashed_comment():
-                self._misplaced_comment("'--' starts no comment", 2)
+                self._misplaced_comment("'--' does not start a comment", 2)
                 return None
             if not self._tokens:
                 if first == "@" and (match := _DIRECTIVE.match(text, at)):
@@ -221,7 +221,7 @@ class Lexer:
             return self._word(match.group(), match.end())
         if match := _FOREIGN.match(text, at):
             hint = _FOREIGN_SYMBOLS[match.group()]
-            self._unexpected(f"'{match.group()}' is not a symbol of the language", match.end(), hint)
+            self._unexpected(f"'{match.group()}' is not part of the language", match.end(), hint)
             return None
         if match := _SYMBOL.match(text, at):
             kind, value = _SYMBOLS[match.group()]

@@ -89,19 +89,17 @@ def refusals_of_program(program: Program, permissions: Permissions) -> Iterator[
 
 def _refused_directive(word: str, span: Span | None) -> Diagnostic:
     allowed = _DIRECTIVES[word]
-    message = f"what comes at run time may not have @{word}"
+    message = f"rules that arrive at run time may not have @{word}"
     return Diagnostic(catalogue.NOT_ALLOWED, message, span, _hint(allowed))
 
 
 def _refused_function(name: str, span: Span | None) -> Diagnostic:
-    message = f"what comes at run time may not call '{name}', a function of the host program"
+    message = f"rules that arrive at run time may not call the user-defined function '{name}'"
     return Diagnostic(catalogue.NOT_ALLOWED, message, span, _hint("functions"))
 
 
 def _hint(allowed: str) -> str:
-    return (
-        f'the host program allows it to rules: KnowledgeBase(…, allow=["{allowed}"]), or apply(…, allow=["{allowed}"])'
-    )
+    return f'the host program can allow it: KnowledgeBase(…, allow=["{allowed}"]), or apply(…, allow=["{allowed}"])'
 
 
 def _is_of_host(name: str) -> bool:

@@ -232,7 +232,7 @@ def _explain(error: UnexpectedToken, expected: set[str], tokens: list[Token]) ->
     if not isinstance(token, Token):  # lark's own end marker: the text ended inside the clause
         return _unfinished(tokens)
     if (dashes := _dashes(tokens, token)) is not None:
-        return Diagnostic(catalogue.UNEXPECTED_TOKEN, "'--' starts no comment", dashes, "write // here")
+        return Diagnostic(catalogue.UNEXPECTED_TOKEN, "'--' does not start a comment", dashes, "write // here")
     previous = tokens[tokens.index(token) - 1] if token is not tokens[0] else None
     return Diagnostic(
         catalogue.UNEXPECTED_TOKEN,

@@ -169,7 +169,7 @@ class ChangeFile:
         except OSError as error:
             raise _bad(f"cannot read {path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError):
-            raise _bad(f"{path} is no change file") from None
+            raise _bad(f"{path} is not a change file") from None
         if number != FORMAT:
             raise _bad(f"{path} has format {number}, and this version of Corollary reads format {FORMAT}")
         digest = header.pop("digest", "")

@@ -60,7 +60,7 @@ class DeltaFolder:
         if _digest(found) != version.digest:
             raise self._damaged(version.number, "the table does not have the files it should have")
         if version.contents and _digest_of_contents(found) != version.contents:
-            raise self._damaged(version.number, "what it says of the files is not what was written")
+            raise self._damaged(version.number, "its entries about the files are not those that were written")
         return found
 
     def _damaged(self, number: int, why: str) -> ProgramError:
@@ -81,7 +81,9 @@ class DeltaFolder:
         except (errors, pa.ArrowException, ValueError, KeyError, TypeError) as error:
             raise self._damaged(table.version(), str(error).partition("\n")[0]) from None
         if any(file.rows < 0 or not all(isinstance(one, str) for one in file.values.values()) for file in files):
-            raise self._damaged(table.version(), "it does not say whose facts a file has, and how many")
+            raise self._damaged(
+                table.version(), "it does not say to whom the facts of a file belong, and how many there are"
+            )
         return files
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -104,7 +106,7 @@ class DeltaFolder:
         try:
             table: DeltaTable = deltalake.DeltaTable(str(self.path))
         except (errors, OSError) as error:
-            raise damaged(self.path / _LOG, f"is no readable log: {str(error).partition(chr(10))[0]}") from None
+            raise damaged(self.path / _LOG, f"is not a readable log: {str(error).partition(chr(10))[0]}") from None
         return table
 
     def commit(self, schema: pa.Schema, add: Sequence[DeltaFile], remove: Iterable[DeltaFile] = ()) -> TableVersion:

@@ -43,8 +43,8 @@ class Durable:
         """Write the version of a transaction that is computed."""
         version, commits = self.store.version, self._engine.commits
         if commits is not None and self._written_at == commits:
-            message = f"a change of {self.store.path} was interrupted when version {version} had just been written"
-            raise problem(catalogue.STORE_CONFLICT, message, "open it again: the change is there")
+            message = f"a change of {self.store.path} was interrupted when version {version} was being written"
+            raise problem(catalogue.STORE_CONFLICT, message, "open it again: it has the change")
         try:
             self._write(analysis, changes)
         finally:

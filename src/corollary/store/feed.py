@@ -66,7 +66,7 @@ class ChangeFeed:
             return
         last = table.transaction_version(self._identity)
         if last is None:
-            message = f"the feed {self._path} is that of another knowledge base"
+            message = f"the feed {self._path} belongs to another knowledge base"
             raise problem(catalogue.OTHER_FEED, message, "choose another directory for it")
         self._predicates = self._chosen(_described_predicates(table))
         self._last = last
@@ -78,8 +78,8 @@ class ChangeFeed:
         if described is None:
             return self._asked if self._asked is not None else frozenset(self._usual())
         if self._asked not in (None, described):
-            message = f"the feed {self._path} has {_listed(described)}, and not {_listed(self._asked or ())}"
-            hint = "without predicates it goes on with those that it has; others need another directory"
+            message = f"the feed {self._path} has {_listed(described)}, not {_listed(self._asked or ())}"
+            hint = "without predicates it continues with its own; other predicates need another directory"
             raise problem(catalogue.OTHER_FEED, message, hint)
         return described
 
@@ -90,13 +90,13 @@ class ChangeFeed:
     def _catch_up(self, store: Store) -> None:
         if self._last > store.version:
             message = (
-                f"the feed {self._path} tells of version {self._last}, and {store.path} is at version {store.version}"
+                f"the feed {self._path} is at version {self._last}, but {store.path} is at version {store.version}"
             )
             raise problem(catalogue.OTHER_FEED, message, "choose another directory for it")
         missing = range(self._last + 1, store.version + 1)
         if not set(missing) <= set(store.versions.numbers()):
-            message = f"the feed {self._path} ends with version {self._last}, and versions after it were forgotten"
-            raise problem(catalogue.OTHER_FEED, message, "begin another feed, or keep more versions")
+            message = f"the feed {self._path} ends with version {self._last}, and later versions have been dropped"
+            raise problem(catalogue.OTHER_FEED, message, "start a new feed, or keep more versions")
         for number in missing:
             (manifest,) = store.versions.read([number])
             # A version that was derived from scratch means the same as the one before.

@@ -111,7 +111,7 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
     try:
         return parquet.read_table(pa.BufferReader(data), columns=columns)
     except pa.ArrowInvalid as error:  # written by something else that knew the digest
-        raise damaged(path, f"is no readable Parquet file: {error}") from None
+        raise damaged(path, f"is not a readable Parquet file: {error}") from None
 
 
 def width_of(path: Path) -> int:

@@ -197,7 +197,7 @@ class Manifest:
             digest = body.pop("digest")
             number = body.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError):
-            raise damaged(file, "is damaged: this is no manifest", _GO_BACK) from None
+            raise damaged(file, "is damaged: it is not a manifest", _GO_BACK) from None
         check_format(number, file)
         if digest_of(_text({"format": number, **body}).encode()) != digest:
             raise damaged(file, "is damaged: its contents are not what was written", _GO_BACK)

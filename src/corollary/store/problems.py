@@ -21,8 +21,8 @@ def damaged(file: str | PathLike[str], why: str, hint: str | None = None) -> Pro
 def unwritable(file: str | PathLike[str], error: OSError) -> ProgramError:
     hints = {
         errno.ENOSPC: "the disk is full; what was committed before is safe",
-        errno.EDQUOT: "the quota is used up; what was committed before is safe",
-        errno.EFBIG: "a file may not become that large here; what was committed before is safe",
+        errno.EDQUOT: "the disk quota is used up; what was committed before is safe",
+        errno.EFBIG: "files cannot become that large here; what was committed before is safe",
     }
     message = f"cannot write {error.filename or file}: {error.strerror or error}"
     return problem(catalogue.UNWRITABLE_STORE, message, hints.get(error.errno or 0))

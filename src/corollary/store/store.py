@@ -177,14 +177,16 @@ class Store:
         if not (path / _MARKER).is_file():
             if not path.exists():
                 raise problem(catalogue.NO_STORE, f"there is no {path}")
-            raise problem(catalogue.NO_STORE, f"{path} holds no knowledge base", "`corollary init` makes one")
+            raise problem(catalogue.NO_STORE, f"{path} holds no knowledge base", "`corollary init` creates one")
         _read_marker(path)
         try:
             has_versions = bool(VersionFiles(path / "versions").numbers())
         except OSError as error:
             raise problem(catalogue.DAMAGED_STORE, f"cannot read {path}: {error.strerror}") from None
         if not has_versions:
-            raise problem(catalogue.NO_STORE, f"{path} was never finished", "remove the directory and make it again")
+            raise problem(
+                catalogue.NO_STORE, f"{path} was not created completely", "remove the directory and create it again"
+            )
         return path
 
     @classmethod
@@ -314,8 +316,8 @@ class Store:
         """Write the facts from which the changes of this version start into the tables; return its manifest with their new
         versions."""
         if not all((self.tables.facts.path / file.name).is_file() for file in base.facts):
-            message = f"{self.path} was tidied up by somebody else while a change was prepared"
-            raise problem(catalogue.STORE_CONFLICT, message, "open it again, and repeat the change")
+            message = f"{self.path} was compacted by another process while a change was being prepared"
+            raise problem(catalogue.STORE_CONFLICT, message, "open it again and repeat the change")
         tables = self.head.tables
         self.tables.take_back(tables)
         tables = self.tables.replace_facts(base.folder, tables, base.facts)
@@ -379,16 +381,16 @@ class Store:
         """Raise `ProgramError` if somebody else has written a version since this object has read or written one."""
         latest = self.versions.latest()
         if latest != self.version:
-            message = f"{self.path} is at version {latest} now, and this knowledge base at version {self.version}"
-            hint = "somebody else has changed it; open it again, and repeat the change"
+            message = f"{self.path} is at version {latest}, but this knowledge base is at version {self.version}"
+            hint = "another process has changed it; open it again and repeat the change"
             raise problem(catalogue.STORE_CONFLICT, message, hint)
 
     def _add(self, manifest: Manifest) -> None:
         try:
             self.versions.add(manifest)
         except FileExistsError:
-            message = f"{self.path} has got version {manifest.version} from somebody else"
-            raise problem(catalogue.STORE_CONFLICT, message, "open it again, and repeat the change") from None
+            message = f"another process has written version {manifest.version} of {self.path}"
+            raise problem(catalogue.STORE_CONFLICT, message, "open it again and repeat the change") from None
 
     # -- tidying up --------------------------------------------------------------------------------------------------
 

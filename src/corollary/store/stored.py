@@ -1,6 +1,6 @@
-"""The methods of `KnowledgeBase` for knowledge bases that live in a directory.
+"""The methods of `KnowledgeBase` for knowledge bases in a directory.
 
-Everything heavy is imported where it is needed: most knowledge bases never see a directory.
+Heavy imports are inside the methods, because most knowledge bases are only in memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Stored:
-    """The part of a knowledge base that has to do with directories. See docs/storage.md."""
+    """The methods of a knowledge base for storage in a directory. See docs/storage.md."""
 
     analysis: Analysis
     _backend: Backend
@@ -48,9 +48,9 @@ class Stored:
     # -- beginnings --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything into a new directory, derived facts too: `open` goes on from there without deriving.
+        """Write a copy into a new directory, including derived facts, so that `open` need not derive them again.
 
-        This knowledge base itself stays where it is: only one that was opened or created there writes its changes there.
+        This knowledge base itself stays where it is: its later changes do not go to the new directory.
         """
         from corollary.store.durable import save
 
@@ -60,7 +60,7 @@ class Stored:
 
     @classmethod
     def create(cls, path: str | PathLike[str], program: Any = "", **options: Any) -> Self:
-        """Create a knowledge base in a directory: each of its transactions is on the disk when it returns.
+        """Create a knowledge base in a directory: each of its transactions is on disk when it returns.
 
         >>> import tempfile
         >>> from corollary import KnowledgeBase
@@ -86,9 +86,9 @@ class Stored:
     def open(
         cls, path: str | PathLike[str], *, engine: Any = "embedded", version: int | None = None, **options: Any
     ) -> Self:
-        """Open the knowledge base in a directory, as it is or as it was in an earlier version.
+        """Open the knowledge base in a directory, in its latest or an earlier version.
 
-        Nothing is derived again. Its transactions go to the directory; those of an earlier version are refused.
+        Nothing is derived again. Transactions are stored in the directory; an earlier version cannot be changed.
         """
         from corollary.store.durable import restore
 
@@ -102,7 +102,7 @@ class Stored:
     def _with_rules(
         cls, path: str | PathLike[str], engine: Any, version: int | None, options: dict[str, Any]
     ) -> tuple[Store, Self]:
-        """Return a version of a store, and a knowledge base that has its rules and settings so far."""
+        """Return a version of a store, and a knowledge base with its rules and settings but no facts yet."""
         from corollary.store.exchange import FORMS
         from corollary.store.manifest import analysis_of
         from corollary.store.store import Store
@@ -114,24 +114,24 @@ class Stored:
         return store, cls(analysis, engine=engine, **{**known, **options})  # type: ignore[call-arg]
 
     def arity(self, predicate: str) -> int | None:
-        """The number of arguments of a predicate, where it is known."""
+        """Return the number of arguments of a predicate, if it is known."""
         return self._backend.arities.get(self.full_name(predicate))
 
     # -- versions ----------------------------------------------------------------------------------------------------
 
     @property
     def path(self) -> Path | None:
-        """The directory that this knowledge base lives in."""
+        """The directory of this knowledge base; None if it is only in memory."""
         return self._durable.store.path if self._durable is not None else None
 
     @property
     def version(self) -> int | None:
-        """The number of the version in the directory; None where there is none."""
+        """The number of the current version; None if this knowledge base is only in memory."""
         return self._durable.store.version if self._durable is not None else None
 
     @property
     def cause(self) -> str:
-        """The cause that the history records with the next versions; empty where their changes say enough."""
+        """The cause that the history records for the next versions; empty to derive it from the changes."""
         return self._durable.cause if self._durable is not None else ""
 
     @cause.setter
@@ -140,12 +140,11 @@ class Stored:
 
     @property
     def marks(self) -> dict[str, Any]:
-        """The marks of this version, which are kept beside its facts: everything that `mark` was given, such as how far a stream
-        was read."""
+        """The values that `mark` stored with this version, such as how far a stream has been read."""
         return dict(self._stored("marks").store.meaning.marks)
 
     def mark(self, **marks: Any) -> None:
-        """Let the next version say something, in one with what it changes; the values must be fit for JSON.
+        """Store values with the next version, atomically with its changes; they must be JSON values.
 
         >>> import tempfile
         >>> from corollary import KnowledgeBase
@@ -159,7 +158,7 @@ class Stored:
 
     @contextmanager
     def marking(self, **marks: Any) -> Iterator[None]:
-        """Set marks with the transaction inside the block; none are set where the block raises."""
+        """Set marks with the transaction inside the block; if the block raises an exception, none are set."""
         with self._lock:
             durable = self._stored("marking")
             before = durable.marks
@@ -171,13 +170,13 @@ class Stored:
                 raise
 
     def history(self) -> list[VersionInfo]:
-        """Return all versions of the directory, the newest last: when, why, and what they changed."""
+        """Return all versions in the directory, the newest last: when and why each was made, and what it changed."""
         from corollary.store.history import history
 
         return history(self._stored("history").store)
 
     def diff(self, first: int, second: int) -> VersionDifference:
-        """Return the visible facts and the rules that came and went from one version to another.
+        """Return the visible facts and the rules that were inserted and deleted from one version to another.
 
         >>> import tempfile
         >>> from corollary import KnowledgeBase
@@ -191,9 +190,9 @@ class Stored:
         return difference(self._stored("diff").store, first, second, self.full_name)
 
     def changes(self, path: str | PathLike[str] | None = None, *, since: int) -> Path:
-        """Write the explicit facts and the rules that came and went since a version to a file, for `apply` elsewhere.
+        """Write a change file for `apply` elsewhere: the explicit facts and the rules inserted and deleted since a version.
 
-        Return the path of the file; without one it is `changes-SINCE-VERSION` in the current directory.
+        Return the path of the file; the default is `changes-SINCE-VERSION` in the current directory.
         """
         from corollary.store.change_file import write_changes
 
@@ -207,10 +206,10 @@ class Stored:
     def verify(
         cls, path: str | PathLike[str], *, version: int | None = None, all_files: bool = False, **options: Any
     ) -> list[Deviation]:
-        """Derive everything in a directory from its explicit facts, and tell what is stored otherwise; mostly nothing.
+        """Derive everything in a directory from its explicit facts, and return the differences from the stored facts.
 
-        With `all_files`, the files that only other versions need are read and checked first; `ProgramError` tells all that are
-        damaged or missing.
+        With `all_files`, the files that only other versions need are checked first; `ProgramError` lists all damaged and
+        missing files.
         """
         from corollary.store.verify import damage_of, verify
 
@@ -224,12 +223,12 @@ class Stored:
             return verify(kb._embedded("verify"), kb.analysis, store, run)
 
     def publish(self, target: str | PathLike[str], predicates: Iterable[str] | None = None, **options: Any) -> None:
-        """Write the facts of the output predicates for others, and keep them in line with every transaction from now on.
+        """Write the facts of the output predicates to tables, and update the tables with every later transaction.
 
         The target is a directory, which gets a Delta table for each predicate, or a database such as
-        `postgresql://host/database`, where all changes of a transaction are one transaction too. A target that was published
-        before from the same directory gets only what changed since. Without `predicates`, those of `@output` are published,
-        or all that rules derive.
+        `postgresql://host/database`, where each transaction is one transaction of the database. Publishing again to the same
+        target writes only what has changed since. Without `predicates`, those of `@output` are published, or all derived
+        ones.
         """
         from corollary.io.publication import publication_at
         from corollary.store.publishing import Publisher, published_predicates
@@ -247,11 +246,11 @@ class Stored:
     def feed(
         self, path: str | PathLike[str], predicates: Iterable[str] | None = None, *, snapshot: bool = False
     ) -> None:
-        """Write the visible facts that come and go from now on to a Delta table that only grows, each version once.
+        """Append the visible facts that later versions insert and delete to a Delta table, each version exactly once.
 
         Its columns are `version`, `predicate`, `op` (insert, delete) and `values`, an array of JSON. With `snapshot`, a new
-        feed begins with all facts. One that was begun before from the same directory gets what came since, of the predicates
-        that it has; those of a new one are those that `publish` takes.
+        feed begins with all facts. An existing feed of the same directory is continued, with its own predicates; a new one
+        has the predicates that `publish` would take.
         """
         from corollary.store.feed import ChangeFeed
         from corollary.store.publishing import published_predicates
@@ -271,12 +270,13 @@ class Stored:
     # -- care --------------------------------------------------------------------------------------------------------
 
     def compact(self) -> None:
-        """Rewrite all facts as a new version that means the same. Small files are merged now and then anyway."""
+        """Rewrite all facts into few files, as a new version with the same contents. Small files are merged from time to time
+        anyway."""
         with self._operation() as run:
             self._stored("compact").compact(self.analysis, run)
 
     def vacuum(self, keep: int = 1) -> int:
-        """Forget all versions but the last ones, and return the bytes that were freed."""
+        """Drop all versions but the last ones, and return the number of bytes freed."""
         with self._operation():
             return self._stored("vacuum").store.vacuum(keep)
 
@@ -292,7 +292,7 @@ class Stored:
     # -- for both engines --------------------------------------------------------------------------------------------
 
     def _exchange(self) -> Exchange:
-        """Return the engine as a store sees it."""
+        """Return the interface between the engine and a store."""
         if isinstance(self._backend, EmbeddedBackend):
             from corollary.store.embedded_exchange import EmbeddedExchange
 
@@ -305,9 +305,9 @@ class Stored:
         return SparkExchange(self._backend)
 
     def _check_follows_changes(self, what: str = "a knowledge base in a directory") -> None:
-        """Every change there is a version, which says who supports each fact."""
+        """Raise `ProgramError` if updates are off, because each version stores the support of facts."""
         if not self._backend.settings.updates:
-            message, hint = f"{what} keeps who supports each fact", "leave out updates=False"
+            message, hint = f"{what} stores the support of each fact", "leave out updates=False"
             raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
 
     # -- for the methods above ---------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class Stored:
     def _stored(self, what: str) -> Durable:
         if self._durable is None:
             message = f"'{what}' needs a knowledge base in a directory"
-            hint = "KnowledgeBase.create(path, program) and KnowledgeBase.open(path) give one"
+            hint = "KnowledgeBase.create(path, program) creates one, KnowledgeBase.open(path) opens one"
             raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
         return self._durable
 

@@ -31,7 +31,7 @@ from corollary.store.terms import StoredTerms
 
 @dataclass(frozen=True)
 class Deviation:
-    """An error in the stored facts of a predicate, with an example: facts that are stored and do not follow, that follow and are
+    """An error in the stored facts of a predicate, with an example: facts that are stored but do not follow, that follow and are
     not stored, or that are counted wrongly."""
 
     predicate: str
@@ -70,7 +70,7 @@ def _visible(engine: EmbeddedEngine, stored: Relations, names: list[str]) -> lis
         relation, right = stored.relations.get(name), engine.facts(name)
         have = facts_of(relation) if relation is not None else np.empty((0, 0), np.uint32)
         want = right if right is not None else np.empty((0, 0), np.uint32)
-        for what, some in (("are stored and do not follow", _minus(have, want)), ("are missing", _minus(want, have))):
+        for what, some in (("are stored but do not follow", _minus(have, want)), ("are missing", _minus(want, have))):
             if len(some):
                 found.append(_deviation(engine, name, what, some))
     return found

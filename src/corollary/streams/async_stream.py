@@ -65,7 +65,7 @@ class Arrivals:
 
     def __init__(self, size: int) -> None:
         if size < 1:
-            raise ValueError("a queue holds one update at least")
+            raise ValueError("a queue holds at least one update")
         self._waiting: deque[Arrived] = deque()
         self._room = asyncio.Semaphore(size)
         self._changed = asyncio.Event()

@@ -170,8 +170,8 @@ def resumed_source(source: Any, position: Any, **options: Any) -> UpdateSource:
         return source_of(source, position=position, **options)
     if isinstance(source, Collection) and not isinstance(source, Mapping):
         return Ready(source, len(source), taken=position["updates"] if position else 0)
-    message = f"a stream with a name goes on where it was left, and {type(source).__name__} has no places"
-    hint = "files, lists and sources with go_on(position) have; without a name any source will do"
+    message = f"a named stream resumes where it stopped, but {type(source).__name__} has no positions"
+    hint = "files, lists and sources with go_on(position) have them; a stream without a name takes any source"
     raise ProgramError([Diagnostic(catalogue.STREAM_MOVED, message, None, hint)])
 
 
@@ -185,7 +185,7 @@ def source_of(
 ) -> UpdateSource:
     """The source for what a user gave: updates in a collection, an iterator or a queue, a file or its path, or a source."""
     if size < 1:
-        raise ValueError("a queue holds one update at least")
+        raise ValueError("a queue holds at least one update")
     if hasattr(source, "take_now"):
         made: UpdateSource = source
         return made
@@ -200,7 +200,7 @@ def source_of(
         updates = read_updates(_decoded(lines), name, prefixes)
         return Ready(updates) if _is_on_disk(source) and not follow else Pumped(updates, size, name, is_over)
     if isinstance(source, Mapping):
-        raise TypeError("a stream has many updates: give a list of them")
+        raise TypeError("a stream takes many updates: give a list of them")
     if isinstance(source, Collection):
         return Ready(source, len(source))
     if isinstance(source, Iterable):

@@ -68,8 +68,8 @@ class Streaming:
 
         options: dict[str, Any] = {"size": queue_size, "follow": follow, "prefixes": self.program.prefixes}
         if name is not None and self.path is None:
-            message = f"the stream '{name}' has a name, and this knowledge base is not in a directory, where its position is kept"
-            hint = "KnowledgeBase.create(path, program) makes one; without a name a stream starts at the beginning"
+            message = f"the stream '{name}' has a name, but this knowledge base has no directory to store its position"
+            hint = "KnowledgeBase.create(path, program) creates one; a stream without a name starts at the beginning"
             raise ProgramError([Diagnostic(catalogue.NOT_STORED, message, None, hint)])
         positions = Positions(self, name) if name is not None else None
         updates = resumed_source(source, positions.last, **options) if positions else source_of(source, **options)

@@ -152,9 +152,9 @@ class SparkStream:
         if largest is not None and found.rows > largest:
             kind, reason = (
                 catalogue.UPDATE_TOO_LARGE,
-                f"a batch of {found.rows:,} changes, and {largest:,} is the limit",
+                f"a batch of {found.rows:,} changes; the limit is {largest:,}",
             )
-            hint = "sources have options that bound batches, as maxFilesPerTrigger; largest=N allows more"
+            hint = "limit the batches with an option of the source, such as maxFilesPerTrigger, or allow more with largest=N"
             if self._batches.fails:
                 raise ProgramError([Diagnostic(kind, f"batch {number}: {reason}", None, hint)])
             found = MicroBatch(found.rows, {}, {}, found.rows, all_rejected(batch, kind.code, reason))
@@ -171,7 +171,7 @@ class SparkStream:
     def _diagnostic(self, found: MicroBatch, number: int) -> Diagnostic:
         ((code, reason, text),) = _first_rows(found.rejected, 1)
         more = f" (and {found.bad - 1:,} more)" if found.bad > 1 else ""
-        hint = 'policy="reject" leaves such changes out and tells of them'
+        hint = 'policy="reject" rejects such changes and reports them'
         return Diagnostic(catalogue.CATALOGUE[code], f"batch {number}: {reason}: {text[:200]}{more}", None, hint)
 
     # -- for the caller ----------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def _committing(positions: Positions | None, position: Any) -> AbstractContextMa
 def _query_of(batch: DataFrame) -> str:
     """The id of the query, which its checkpoint keeps."""
     found = batch.sparkSession.sparkContext.getLocalProperty(_QUERY)
-    assert found is not None, "Spark runs a batch of no query"
+    assert found is not None, "Spark runs a batch without a query"
     return found
 
 
@@ -290,7 +290,7 @@ def write_stream(kb: StreamedOnSpark, backend: Backend, frame: Any, asked: Write
     spark = _checked(backend, frame, asked)
     is_durable = kb.path is not None
     if is_durable and asked.checkpoint is None:
-        message = "a stream into a knowledge base in a directory needs a checkpoint: it says what Spark has read"
+        message = "a stream into a knowledge base in a directory needs a checkpoint, which records what Spark has read"
         raise _not_streamed(message, 'kb.write_stream(…, checkpoint="…")')
     arities = {name: arity for name in kb.predicates() if (arity := kb.arity(name)) is not None}
     columns = change_columns(
@@ -318,13 +318,15 @@ def _checked(backend: Backend, frame: Any, asked: WriteStreamOptions) -> SparkBa
     if asked.policy not in POLICIES:
         raise ValueError(f"the policy is 'reject' or 'fail', not '{asked.policy}'")
     if type(backend).__name__ != "SparkBackend":
-        message = "streaming data frames are followed by the Spark engine"
+        message = "streaming data frames need the Spark engine"
         raise _not_streamed(message, 'KnowledgeBase(…, engine="spark"), or kb.stream(…) on this one')
     spark: SparkBackend = backend  # type: ignore[assignment]
     if not spark.settings.updates:
-        raise _not_streamed("this knowledge base promised that nothing would change", "updates=True is the default")
+        raise _not_streamed("this knowledge base was made with updates=False", "updates=True is the default")
     if not getattr(frame, "isStreaming", False):
-        raise _not_streamed("this is no streaming data frame", "spark.readStream makes them; kb.apply(…) takes others")
+        raise _not_streamed(
+            "this is not a streaming data frame", "use spark.readStream, or kb.apply(…) for other data frames"
+        )
     return spark
 
 

@@ -139,9 +139,9 @@ class Target:
         if isinstance(strategy, str) and strategy not in STRATEGIES:
             raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
         if not isinstance(backend, EmbeddedBackend):
-            raise _not_streamed("streams are followed by the embedded engine", 'KnowledgeBase(…, engine="embedded")')
+            raise _not_streamed("streams need the embedded engine", 'KnowledgeBase(…, engine="embedded")')
         if not backend.settings.updates:
-            raise _not_streamed("this knowledge base promised that nothing would change", "updates=True is the default")
+            raise _not_streamed("this knowledge base was made with updates=False", "updates=True is the default")
         self.kb = kb
         self._backend = backend
         self._apply = apply
@@ -222,7 +222,7 @@ class Target:
         facts = (*update.change.insert.values(), *update.change.delete.values())
         count = sum(len(rows) for rows in facts if hasattr(rows, "__len__"))
         if count > self._largest:
-            message = f"{update.place}: an update of {count:,} facts, and {self._largest:,} is the limit"
+            message = f"{update.place}: an update of {count:,} facts; the limit is {self._largest:,}"
             hint = "kb.stream(…, largest=N) and corollary stream --largest N allow more"
             raise ProgramError([Diagnostic(catalogue.UPDATE_TOO_LARGE, message, None, hint)])
 
@@ -254,7 +254,7 @@ class Target:
             missing = self._backend.first_missing(predicate, facts)
             if missing is not None:
                 text = f"{predicate}({', '.join(map(str, missing))})"
-                message = f"{update.place}: {text} is to be deleted, and is no explicit fact"
+                message = f"{update.place}: {text} cannot be deleted: it is not an explicit fact"
                 raise ProgramError([Diagnostic(catalogue.ABSENT_FACT, message)])
 
 

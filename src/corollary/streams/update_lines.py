@@ -89,12 +89,12 @@ class FileLines(Iterator[str]):
         try:
             named = os.stat(self._path)
         except FileNotFoundError:
-            raise _moved(f"{self._path} is gone; it was read up to line {self.number}") from None
+            raise _moved(f"{self._path} has been removed; it was read up to line {self.number}") from None
         if (named.st_dev, named.st_ino) != (opened.st_dev, opened.st_ino):
-            raise _moved(f"{self._path} is another file now; the old one was read up to line {self.number}")
+            raise _moved(f"{self._path} has been replaced; the old file was read up to line {self.number}")
         before = os.pread(self._file.fileno(), len(self._tail), self._offset - len(self._tail))
         if opened.st_size < self._offset + begun or before != self._tail:
-            raise _moved(f"{self._path} was cut or rewritten after line {self.number} had been read")
+            raise _moved(f"{self._path} was truncated or rewritten after line {self.number} had been read")
 
     def _go_on(self, position: dict[str, Any]) -> None:
         """Go to a position, if what stands before it is what stood there."""
@@ -112,7 +112,7 @@ class FileLines(Iterator[str]):
         if position.get(OPEN):
             following = self._file.readline().strip()
             if following and not following.startswith(b"{"):
-                hint = "put a blank line there, if another update begins"
+                hint = "put a blank line there if another update begins"
                 raise _moved(
                     f"{self._path}: the update that ended with line {number} has grown since it was read", hint
                 )
@@ -236,7 +236,7 @@ class _UpdateReader:
         return update
 
     def _neither(self, line: _Line) -> Arrived:
-        message = "a line of updates is an object of JSON, or add(F). or delete(F)."
+        message = "a line of updates is a JSON object, or add(F). or delete(F)."
         update = self._unreadable([line]) or malformed(self._place(line), message, line.text)
         update.position = line.position
         return update
@@ -282,7 +282,7 @@ def _facts(texts: list[str], prefixes: Mapping[str, str]) -> dict[str, list[Any]
         return {}
     parsed = parse("".join(f"{text}.\n" for text in texts), prefixes=dict(prefixes), permissions=NOTHING)
     if parsed.errors:
-        raise ValueError(f"this is no fact: {parsed.errors[0].message}")
+        raise ValueError(f"this is not a fact: {parsed.errors[0].message}")
     found: dict[str, list[Any]] = {}
     sizes = {(block.predicate, block.arity) for block in parsed.program.facts}
     for block in parsed.program.facts:

@@ -25,7 +25,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise _RepeatedKeyError(f"the key '{twice}' is there twice")
+        raise _RepeatedKeyError(f"the key '{twice}' occurs twice")
     return found
 
 
@@ -93,7 +93,7 @@ def of_json(line: str, place: str) -> Arrived:
     except _RepeatedKeyError as error:
         return malformed(place, str(error), line)
     except (ValueError, RecursionError) as error:
-        return malformed(place, f"this is no JSON: {error}", line)
+        return malformed(place, f"this is not JSON: {error}", line)
     if not isinstance(found, dict):
         return malformed(place, "an update is a JSON object", line)
     update = _of_object(found, place, line, is_json=True)
@@ -127,7 +127,7 @@ def _of_object(found: Mapping[Any, Any], place: str, text: str, *, is_json: bool
             if not isinstance(value, (list, tuple)) or not all(isinstance(rule, str) for rule in value):
                 return malformed(place, f"'{name}' has a list of texts", text)
         else:
-            return malformed(place, f"an update has {', '.join((*_FACTS, *_RULES))}, and no '{name}'", text)
+            return malformed(place, f"an update has {', '.join((*_FACTS, *_RULES))}, but not '{name}'", text)
     insert, delete = (found.get(name, {}) for name in _FACTS)
     try:
         change = Change(insert, delete, *(tuple(found.get(name, ())) for name in _RULES))

@@ -90,7 +90,7 @@ def test_orc_tables_and_data_frames(spark: SparkSession, tmp_path: Path) -> None
         assert loaded.ingest.load_table("s", frame, columns=["x"]) == 3
         with pytest.raises(ProgramError, match="the table nowhere"):
             loaded.ingest.load_table("q", "nowhere")
-        with pytest.raises(ProgramError, match="'q' has 3 arguments, and there are 2 columns"):
+        with pytest.raises(ProgramError, match="'q' has 3 arguments, but there are 2 columns"):
             loaded.ingest.load_table("q", frame.select("x", "y"))
     spark.catalog.dropTempView("ingested")
 
@@ -169,7 +169,7 @@ def test_delta_tables(spark: SparkSession, tmp_path: Path) -> None:
         assert loaded.load(path, "q", columns="at, times") == 3
         with pytest.raises(ProgramError, match="has no column 'z'"):
             loaded.load(path, "q", columns="z")
-        with pytest.raises(ProgramError, match="is no readable Delta table"):
+        with pytest.raises(ProgramError, match="is not a readable Delta table"):
             loaded.load(tmp_path, "q", format="delta")
 
 

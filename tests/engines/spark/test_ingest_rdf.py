@@ -72,9 +72,9 @@ def test_what_cannot_be_loaded_as_facts_of_predicates(
     (tmp_path / "data.csv").write_text("a,b\n")
     with loading(spark, small_file=10_000) as loaded:
         loaded.ingest.arities["http://e.org/knows"] = 3
-        with pytest.raises(ProgramError, match=r"'http://e.org/knows' has 3 arguments, and there are 2 columns"):
+        with pytest.raises(ProgramError, match=r"'http://e.org/knows' has 3 arguments, but there are 2 columns"):
             loaded.ingest.load_triples(path, ReadOptions())
-        with pytest.raises(ProgramError, match="is no RDF file"):
+        with pytest.raises(ProgramError, match="is not an RDF file"):
             loaded.ingest.load_triples(tmp_path / "data.csv", ReadOptions())
         monkeypatch.setattr(ingest_loading, "MOST_PREDICATES", 2)
         with pytest.raises(ProgramError, match="more than 2 predicates and classes"):

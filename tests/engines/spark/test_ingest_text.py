@@ -151,9 +151,9 @@ def test_strict_loads_store_nothing(spark: SparkSession, tmp_path: Path) -> None
     ("name", "options", "message"),
     [
         ("p.csv", {"header": True, "columns": "z"}, "has no column 'z'"),
-        ("p.csv", {"columns": "z"}, "'columns' needs the names of the columns"),
+        ("p.csv", {"columns": "z"}, "'columns' needs column names"),
         ("p.csv", {"header": True, "types": "integer"}, "there are types for 1 column, and .* has 2"),
-        ("p.csv", {"table": "t"}, "'table' says nothing about a file of the format csv"),
+        ("p.csv", {"table": "t"}, "'table' does not apply to csv files"),
         ("p.xyz", {}, "E403"),
         ("none.csv", {}, "E402.*cannot read"),
         ("_p.csv", {}, "E402.*Spark passes over files"),
@@ -195,7 +195,7 @@ def test_columns_that_do_not_fit_the_predicate_are_an_error(spark: SparkSession,
     path.write_text("<a:a> <a:b> <a:c> .\n")
     with loading(spark) as loaded:
         loaded.ingest.arities["p"] = 2
-        with pytest.raises(ProgramError, match="'p' has 2 arguments, and there are 3 columns"):
+        with pytest.raises(ProgramError, match="'p' has 2 arguments, but there are 3 columns"):
             loaded.load(path)
 
 

@@ -180,9 +180,9 @@ def test_a_large_output_is_a_directory_of_parts_with_headers(spark: SparkSession
 @pytest.mark.parametrize(
     ("rows", "ending", "message"),
     [
-        ([("a", Iri("urn:p"), 1)], "nt", '"a" cannot be the subject of a triple: it is no IRI'),
-        ([("a", 1)], "nt", "these facts are no triples"),
-        ([("a\tb",)], "tsv", "a tsv file cannot hold a text with a tab or a line break"),
+        ([("a", Iri("urn:p"), 1)], "nt", '"a" cannot be the subject of a triple: it is not an IRI'),
+        ([("a", 1)], "nt", "these facts are not triples"),
+        ([("a\tb",)], "tsv", "a tsv file cannot hold a string with a tab or a line break"),
         ([("a",)], "ttl", "ttl files can be read, but not written"),
     ],
 )

@@ -137,7 +137,7 @@ class JdbcTable:
             or not all(parts)
             or any("\0" in part or len(part.encode()) > _LONGEST_NAME for part in parts)
         ):
-            raise option_error(f"'{self.table}' is no name of a table", None, "write table or schema.table")
+            raise option_error(f"'{self.table}' is not the name of a table", None, "write table or schema.table")
 
     @property
     def schema_and_name(self) -> tuple[str | None, str]:
@@ -171,7 +171,7 @@ def _write(df: DataFrame, table: JdbcTable, mode: str, connection: Any) -> None:
     target = f"table {table.table}"
     exists = _columns(connection, table)
     if exists and mode == "error":
-        raise unwritable(f"{target} exists", "the modes overwrite and append write to a table that exists")
+        raise unwritable(f"{target} exists", "the modes overwrite and append write to an existing table")
     if exists and mode == "append":
         _check_columns(target, exists, df.columns)
     staging = table.beside(f"corollary_{uuid.uuid4().hex[:16]}")

@@ -66,7 +66,7 @@ class Journal:
         except OSError:
             self._lock.close()
             self._lock = None
-            message = f"somebody else writes messages into {self.folder}"
+            message = f"another process writes messages into {self.folder}"
             raise ProgramError([Diagnostic(catalogue.UNREADABLE_STREAM, message)]) from None
         for file in self._files()[-1:]:
             whole = sum(len(line) for line in _whole_lines(file))

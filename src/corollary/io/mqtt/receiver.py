@@ -143,7 +143,7 @@ class Receiver:
                 since, now = (
                     time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(one)) for one in (self._last_seen, time.time())
                 )
-                lost = f"{self.broker.name} has forgotten the session: what came between {since} and {now} may be lost"
+                lost = f"{self.broker.name} has lost the session: messages between {since} and {now} may be lost"
                 self.journal.append("", b"", lost=lost)
                 self.journal.sync()
             self._suspects.clear()
