@@ -136,9 +136,9 @@ def warn(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 class ProgramError(Exception):
-    """The user's program (or query, or data) is wrong; nothing was changed.
+    """Raised for errors in a program, a query or data; nothing has changed.
 
-    `diagnostics` holds every error found and the warnings that came with them; `str()` is the text for people.
+    `diagnostics` holds all errors and warnings; `str()` is the text that the command line shows.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:

@@ -1,4 +1,4 @@
-"""Packages that only some things need: where one is missing, that is said, with how to install it."""
+"""Optional packages: the error for a missing one says how to install it."""
 
 from __future__ import annotations
 

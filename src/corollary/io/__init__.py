@@ -1,4 +1,4 @@
-"""Data files in and out, as Arrow tables; `formats` lists the formats."""
+"""Reading and writing data files as Arrow tables; `formats` lists the formats."""
 
 from corollary.io.formats import Format, fact_files, file_name, format_of
 from corollary.io.options import ReadOptions

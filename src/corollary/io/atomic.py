@@ -1,7 +1,7 @@
-"""Outputs that appear whole or not at all: files, and directories of the parts that tasks of Spark write.
+"""Atomic outputs: files, and directories of the parts that Spark tasks write.
 
-A directory cannot be renamed onto another one. Where the system can exchange two names in one step that is done; elsewhere the
-old output is moved away first, and moved back where the second step fails.
+A directory cannot be renamed onto another one. If the system can exchange two names in one step, we do that; otherwise the
+old output is moved away first, and moved back if the second step fails.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, also_parts: bool = False) -> Iterator[Path]:
-    """A path beside `path` to write to; what is there at the end takes the place of `path`, unless something went wrong.
+    """Give a temporary path beside `path`; at the end of the block, what was written there replaces `path`, unless the block
+    failed.
 
-    With `also_parts`, either of the two may be a directory of parts. Raise `ProgramError` where the output cannot be written, or
-    would remove files that no output has.
+    With `also_parts`, either of the two may be a directory of parts. Raise `ProgramError` if the output cannot be written, or
+    would replace a directory with other files.
     """
     target = Path(path)
     if also_parts:
@@ -59,7 +60,7 @@ def put(aside: Path, target: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two names in one step; return False where the system or its file system cannot."""
+    """Exchange two names in one step; return False if the system or its file system cannot."""
     if not sys.platform.startswith("linux"):
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)

@@ -1,4 +1,4 @@
-"""Avro files. An attribute of a field tells what its texts stand for, so that nothing is lost on the way back."""
+"""Avro files. An attribute of a field says which constants its strings stand for, so that they are read back unchanged."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _arrow_type(kind: Any) -> pa.DataType | None:
 
 @contextmanager
 def _naming_errors(file: DataFile) -> Iterator[None]:
-    """Whatever the reader stumbles over in a broken file is said with the name of the file."""
+    """Raise any error of the reader as a diagnostic that names the file."""
     try:
         yield
     except (ProgramError, MemoryError, GeneratorExit):

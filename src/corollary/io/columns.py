@@ -1,4 +1,4 @@
-"""Files and tables that have columns already: those that are asked for, rows with a null, and errors of Arrow."""
+"""Helpers for formats with columns: requested columns, rows with nulls, and Arrow's errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def naming_errors(file: DataFile, kind: str) -> Iterator[None]:
 
 
 def check_columns(file: DataFile, names: list[str]) -> None:
-    """Raise `ProgramError` if a column is asked for that is not there."""
+    """Raise `ProgramError` if a requested column does not exist."""
     for name in file.options.columns or ():
         if name not in names:
             hint = f"its columns are {', '.join(names)}"

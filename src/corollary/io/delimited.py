@@ -1,4 +1,4 @@
-"""csv, tsv and facts files: Arrow's reader, with the line of every row that cannot be taken; and rows as lines of cells."""
+"""csv, tsv and facts files: Arrow's reader with the line of every rejected row, and a writer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NAMES = {"integer": "an integer", "iri": "an IRI"}
 
 @dataclass(frozen=True)
 class Converted:
-    """A column and what its texts mean; `wrong` tells the cells that are not of the type, None where all of them are."""
+    """A column and the meaning of its strings; `wrong` marks the cells that are not of the type, None if there are none."""
 
     column: pa.ChunkedArray
     meaning: bytes | None
@@ -57,7 +57,7 @@ def article(name: str) -> str:
 
 
 def convert(column: pa.ChunkedArray, name: str) -> Converted:
-    """A column of text as the type says. Cells that are wrong have some value of the type."""
+    """Convert a column of text to a type. Cells that are not of the type get an arbitrary value."""
     match name:
         case "any":
             return Converted(column, CELLS)
@@ -225,7 +225,7 @@ class _DelimitedReader:
         return self._chosen(table, header)
 
     def _propositional(self) -> Loaded:
-        """A predicate without arguments: a line with () states it."""
+        """Read a predicate without arguments, which holds if there is a line `()`."""
         found = 0
         for number, line in enumerate(bytes(self._data).splitlines(), 1):
             if line.strip() == b"()":
@@ -371,7 +371,7 @@ class _DelimitedReader:
 
 
 class _RowNumbers:
-    """Which record of the file each row of a table is; worked out when somebody asks."""
+    """The record of the file that each row of a table comes from, computed when needed."""
 
     def __init__(self, reader: _DelimitedReader, count: int, rejected: list[int], records: Any = None) -> None:
         self._reader = reader
@@ -455,7 +455,7 @@ class _PlainLines(_QuotedLines):
 
 
 def cell_text(value: Value) -> str:
-    """The text of a constant in a table: read back, numbers and booleans are what they were, everything else is a string."""
+    """Return the text of a constant in a cell: numbers and booleans are read back as such, everything else as a string."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -473,7 +473,7 @@ def cell_text(value: Value) -> str:
 
 
 def _quoted(texts: pa.Array, *, alone: bool) -> pa.Array:
-    """In quotes where a csv file needs them; an empty cell that is alone in its row would be an empty line."""
+    """Quote a cell if csv needs it; a single empty cell is quoted, because it would be an empty line."""
     needed = pc.match_substring_regex(texts, '[",\r\n]|^$' if alone else '[",\r\n]')
     if not pc.any(needed).as_py():
         return texts

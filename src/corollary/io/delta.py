@@ -109,7 +109,7 @@ def read(file: DataFile, form: Format) -> Loaded:
 def frame(spark: SparkSession, place: InputPlace, options: ReadOptions) -> FramedFiles:
     """Return the rows of the newest version: deltalake reads the log, Spark the files that it names.
 
-    Raise `ProgramError` for a table whose files do not say the whole truth.
+    Raise `ProgramError` for a table whose contents are not just those of its files.
     """
     with optional_package("deltalake", "a Delta table", options.span):
         from deltalake import DeltaTable

@@ -1,4 +1,4 @@
-"""External sources: predicates whose facts are somewhere else, and are asked for when a query needs them."""
+"""External sources: predicates whose facts stay in a function or a database, which is asked when a query needs them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def opened_source(
 
 
 def _facts(table: AskedTable, names: Sequence[str], asked: pa.Table | None) -> Any:
-    """Return the rows of a table without those that have a NULL, which no constant stands for."""
+    """Return the rows without a NULL, since no constant stands for it."""
     found = table.rows(names, asked)
     return found.drop_null() if isinstance(found, pa.Table) else [row for row in found if None not in row]
 

@@ -1,4 +1,4 @@
-"""The formats of data files: one entry each, which names the module that reads and writes it, and what names of files say.
+"""The formats of data files: one entry each, with the module that reads and writes it, and the names of files.
 
 Adding a format is a module and an entry in `FORMATS`. Both engines use what the module has:
 

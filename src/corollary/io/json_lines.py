@@ -32,7 +32,7 @@ from corollary.program.values import RDF, XSD
 
 
 class _BadRow(ValueError):
-    """Why a line is no row; the text is for people."""
+    """Raised with the reason why a line is not a row."""
 
 
 def read(file: DataFile, form: Format) -> Loaded:
@@ -98,7 +98,7 @@ _DECODER = json.JSONDecoder(parse_float=_number, parse_constant=float)
 
 
 class _Cells:
-    """How rows become cells: objects by the names of the first one (or those asked for), arrays as they are."""
+    """Converts rows to cells: objects by the keys of the first row (or by the requested columns), arrays as they are."""
 
     def __init__(self, file: DataFile, first: Any) -> None:
         self._chosen = file.options.columns

@@ -1,4 +1,4 @@
-"""Facts on their way into an engine: from Python, from files, from `@input`; read and encoded aside, then added all or none.
+"""Loading facts into an engine: from Python, from files, from `@input`. They are read and encoded first, then added together.
 
 `Loader` is that of the embedded engine; Spark has `Ingest`.
 """

@@ -1,4 +1,4 @@
-"""Rows of data files that were not loaded: where they are, and why."""
+"""Rejected rows of data files, with their places and reasons."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Rejects:
             self._listed.append(Reject(file, line, reason, text[:_LONGEST_TEXT]))
 
     def count(self, file: str, more: int) -> None:
-        """Rows of a file that are not listed."""
+        """Count further rejected rows of a file, which are not listed."""
         self._counts[file] += more
 
     def include(self, other: Rejects) -> None:
@@ -54,7 +54,7 @@ class Rejects:
 
     @property
     def by_file(self) -> dict[str, int]:
-        """How many rows of each file were rejected."""
+        """Return how many rows of each file were rejected."""
         return dict(self._counts)
 
     def in_order(self) -> Rejects:
@@ -76,7 +76,7 @@ class Rejects:
 
 
 def write_rejects(rejects: Iterable[Reject], path: str) -> None:
-    """The report as a CSV file with a header."""
+    """Write the report as a csv file with a header."""
     import csv
 
     from corollary.io.atomic import replacing

@@ -1,4 +1,5 @@
-"""Where the files of `@input` and `@output` may be: below the folder of their program, unless the host names other roots."""
+"""Where the files of `@input` and `@output` may be: below the folder of their program, unless the host program sets other
+roots."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ _UPWARD = re.compile(r"\.\.|%2e", re.IGNORECASE)
 
 
 def is_address(location: str) -> bool:
-    """Whether this names something by a scheme (`hdfs://…`, `jdbc:…`), and not a file by its path."""
+    """Return whether this is an address with a scheme (`hdfs://…`, `jdbc:…`) rather than a path."""
     return _ADDRESS.match(location) is not None
 
 
 def home_of(span: Span | None, base: Path) -> Path:
-    """The folder of the file that says so; `base` for what is said in a text."""
+    """Return the folder of the program file, or `base` for a program given as text."""
     if span is not None and Path(span.source.name).is_file():
         return Path(span.source.name).parent
     return base
@@ -52,7 +53,7 @@ def place_below(
 
 
 def check_named(name: str, table: str, roots: Sequence[str] | None, span: Span | None) -> None:
-    """Raise `ProgramError` where a file that the log of a table names is not below a root; without `roots` it may be anywhere."""
+    """Raise `ProgramError` if a file in the log of a table is not below a root; without `roots` it may be anywhere."""
     if roots is None or not (is_address(name) or name.startswith("/") or _UPWARD.search(name)):
         return
     if is_address(table) and not _FILE.match(table) and not (is_address(name) or name.startswith("/")):
@@ -61,7 +62,8 @@ def check_named(name: str, table: str, roots: Sequence[str] | None, span: Span |
 
 
 def _is_below(location: str, root: str) -> bool:
-    """Whether an address starts as a root does. One that goes up, or has parameters that the root has not, is not below it."""
+    """Return whether an address is below a root. An address with `..`, or with parameters that the root does not have, is
+    not."""
     rest = location[len(root) :]
     is_inside = location.startswith(root) and (not rest or root.endswith("/") or rest.startswith("/"))
     return is_inside and not _UPWARD.search(rest) and not re.search("[?;&]", rest)
@@ -121,7 +123,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             return list(entries)
     except OSError:
-        return []  # no folder, or one that cannot be read: whoever reads it says so
+        return []  # no folder, or one that cannot be read: reading it will report that
 
 
 def _real(path: str | Path) -> Path:

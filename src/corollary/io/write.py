@@ -1,4 +1,4 @@
-"""Writing relations: each file appears whole or not at all."""
+"""Writing relations to files, atomically."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_result(
 ) -> None:
     """Write the rows of a result; `predicate` is whose facts they are, which N-Triples of one or two columns need.
 
-    `mode` is for Delta tables: "overwrite" (which it is when nothing is said), "append" or "error".
+    `mode` is for Delta tables: "overwrite" (the default), "append" or "error".
     """
     target = Path(path)
     chosen = writable_format(target, form)

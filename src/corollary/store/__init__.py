@@ -1,1 +1,1 @@
-"""Knowledge bases that outlive their process: a directory with versions, readable by every engine."""
+"""Persistent knowledge bases: a directory with versions, readable by every engine."""

@@ -1,6 +1,6 @@
-"""Change files: explicit facts and rules that came and went, on their way to another knowledge base.
+"""Change files, which carry inserted and deleted explicit facts and rules to another knowledge base.
 
-A line of JSON tells what is inside, then follow two tables as Arrow streams: the facts, and what their ids stand for.
+A change file is a line of JSON that describes the contents, and two Arrow streams: the facts, and the constants of their ids.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One Delta table of a store: files that we wrote, and a log that deltalake commits.
+"""One Delta table of a store: Corollary writes the files, deltalake commits the log.
 
-A table may have versions that no manifest names: somebody died before the manifest was there. Readers never look at them, and
-the next writer takes them back first.
+If a process dies before it writes the manifest, the table has versions that no manifest names. Readers ignore them, and the
+next writer rolls them back first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A knowledge base that lives in a store: every transaction is a version before it happens."""
+"""A knowledge base in a store: each transaction is written as a version before it takes effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The contract between a store and an engine: all facts out, the changes of a transaction out, and everything back in."""
+"""The contract between a store and an engine: export all facts, export the changes of a transaction, and restore a
+version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A feed of visible changes: a Delta table that only grows, with a row for each fact that came or went, and its version.
+"""Change feeds: an append-only Delta table with a row for each inserted or deleted visible fact, and its version.
 
 Each version is one commit of the table, which says the version as well (a transaction identifier of Delta). So a version is in
 the feed once and as a whole, and after a crash the feed gets what is missing from the history of the knowledge base.

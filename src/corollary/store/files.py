@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written aside, brought to the disk, and only then given their name.
+"""Atomic files: written under a temporary name, flushed to disk, and only then renamed.
 
 A data file carries the digest of its contents in its name, so that a flipped byte shows wherever it is read.
 """
@@ -30,7 +30,7 @@ def digest_of(data: Any) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names of a folder last."""
+    """Flush the names in a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -39,7 +39,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(file: Path) -> None:
-    """Make the contents of a file last that somebody else wrote."""
+    """Flush a file that something else wrote to disk."""
     sync_folder(file)
 
 

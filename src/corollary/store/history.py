@@ -25,9 +25,9 @@ from corollary.transactions import Facts
 
 @dataclass(frozen=True)
 class VersionInfo:
-    """One version: when and why it came, and how many facts and rules it changed.
+    """One version: when and why it was made, and how many facts and rules it changed.
 
-    `explicit_inserted` and `explicit_deleted` are explicit facts, `inserted` and `deleted` those that one could see.
+    `explicit_inserted` and `explicit_deleted` count explicit facts, `inserted` and `deleted` visible ones.
     """
 
     version: int
@@ -43,7 +43,7 @@ class VersionInfo:
 
 @dataclass(frozen=True)
 class VersionDifference:
-    """Visible facts by predicate and rules by name that came and went between two versions."""
+    """The visible facts, by predicate, and the rules, by name, that were inserted and deleted between two versions."""
 
     inserted: Facts
     deleted: Facts

@@ -1,4 +1,4 @@
-"""One version of a store: what it is made of, why it came, and what changed. A version is its manifest, whole or not there."""
+"""Manifests: a version of a store exists if its manifest does, which lists its files, its cause and its changes."""
 
 from __future__ import annotations
 
@@ -289,11 +289,11 @@ class VersionFiles:
         return [found[number] for number in wanted]
 
     def add(self, manifest: Manifest) -> None:
-        """The moment in which a version is there. Raises `FileExistsError` where somebody else has made it."""
+        """Make a version exist. Raise `FileExistsError` if another process has already made it."""
         write_exclusively(self.path(manifest.version), manifest.to_bytes())
 
     def pack(self, last: int) -> None:
-        """Put the single manifests up to a version together, for thousands of small files take space and time."""
+        """Combine the manifests up to a version into a pack, because thousands of small files take space and time."""
         singles, _ = self._listed()
         first = min(singles, default=last)
         numbers = list(range(first, last + 1))
@@ -306,7 +306,7 @@ class VersionFiles:
             self.path(number).unlink()
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Remove versions that nobody wants to see again."""
+        """Remove versions."""
         gone = set(numbers)
         singles, packs = self._listed()
         for first, last, name in packs:

@@ -1,4 +1,4 @@
-"""Changes of support as they are stored: who supports which facts how much more or less often than before.
+"""Changes of support as they are stored: by how much each owner's support of facts grows or shrinks.
 
 The support of a fact by an owner is the sum of its changes, so changes can be appended, merged and left apart at will. A change
 also says whether the fact became visible (+1) or invisible (-1) by it; that is for differences between versions.

@@ -30,7 +30,7 @@ def unwritable(file: str | PathLike[str], error: OSError) -> ProgramError:
 
 @contextmanager
 def naming_what_cannot_be_written(place: str | PathLike[str]) -> Iterator[None]:
-    """An `OSError` becomes a diagnostic with the name of the file."""
+    """Raise an `OSError` in the block as a diagnostic that names the file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Results for everybody: decoded tables, one for each output predicate, that follow the knowledge base.
+"""Publishing: decoded tables, one for each output predicate, that are updated with the knowledge base.
 
 Beside them stands of which store and of which version they are. A publication that is behind gets
 what differs; one whose origin is of no use is written from scratch.
@@ -18,7 +18,7 @@ from corollary.store.store import Store
 
 
 class Publisher:
-    """Keeps a publication in line with a knowledge base, whose facts `facts` gives."""
+    """Keeps a publication up to date with a knowledge base; `facts` returns its facts."""
 
     def __init__(
         self, place: Publication, predicates: Sequence[str], facts: Callable[[str], Result], store: Store | None
@@ -30,7 +30,7 @@ class Publisher:
         self._is_behind = False  # somebody could not write what a transaction had
 
     def start(self) -> None:
-        """Bring the publication to where the knowledge base is."""
+        """Bring the publication up to date."""
         origin = self._place.origin()
         with self._place.changing():
             changes = self._changes_since(origin)

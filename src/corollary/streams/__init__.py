@@ -1,4 +1,4 @@
-"""Endless streams of updates: where they come from, what happens to bad ones, and a result for each."""
+"""Streams of updates: sources, rejected updates, and a result for each update."""
 
 from __future__ import annotations
 

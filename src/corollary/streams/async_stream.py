@@ -1,4 +1,4 @@
-"""Streams for programs with an event loop: updates from an asynchronous iterator or another source, results with `async for`."""
+"""Streams for programs with an event loop: `async for` gives a result for each update."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from corollary.streams.updates import Arrived, arrived, failed
 
 
 class AsyncStream(AsyncIterator[StreamResult]):
-    """Each update is applied in a thread, so that the loop goes on, and where need be waited for there.
+    """A stream of results for an event loop. A thread waits for each update and applies it, so the loop is not blocked.
 
-    An asynchronous iterator is read by a task of the loop, through `arrivals`, which are the source of the stream then.
+    A task of the loop reads an asynchronous iterator into `arrivals`, which is then the source of the stream.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class AsyncStream(AsyncIterator[StreamResult]):
 
 
 class _Over(Exception):
-    """The stream has ended."""
+    """Raised at the end of the stream."""
 
 
 class Arrivals:
-    """Filled in the event loop until `size` updates wait, taken from in another thread."""
+    """A queue of at most `size` updates that the event loop fills and another thread empties."""
 
     def __init__(self, size: int) -> None:
         if size < 1:
@@ -88,7 +88,7 @@ class Arrivals:
             self._changed.set()
 
     async def some(self) -> None:
-        """Wait until there is an update, or there will be none."""
+        """Wait until there is an update, or the stream has ended."""
         while not self._waiting and not self._is_complete:
             self._changed.clear()
             await self._changed.wait()

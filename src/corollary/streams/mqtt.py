@@ -1,4 +1,4 @@
-"""Updates from an MQTT broker, as an edge gateway gets them: messages of sensors become changes of facts."""
+"""Updates from an MQTT broker: messages become changes of facts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _POLL = 0.1
 
 
 class MqttUpdates:
-    """A source for `kb.stream`. Messages go to a journal before the broker hears of them, and stay there until they are applied.
+    """A source for `kb.stream`. Messages are written to a journal before they are acknowledged, and stay there until they are
+    applied.
 
-    `decode` makes an update of a topic and a payload, or None of a message that is none; without it, payloads are updates as JSON
-    lines have them. With `kb.stream(source, name=…)` each message is applied exactly once, whichever side is restarted.
+    `decode(topic, payload)` returns an update, or None to ignore the message; without it, each payload is an update as a line
+    of JSON. With `kb.stream(source, name=…)` each message is applied exactly once, whichever side is restarted.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ STREAMS = "streams"
 
 
 class Marked(Protocol):
-    """The part of a knowledge base in a directory that positions use."""
+    """What positions need of a knowledge base in a directory."""
 
     @property
     def marks(self) -> dict[str, Any]: ...
@@ -32,7 +32,7 @@ class Marked(Protocol):
 
 
 class Positions:
-    """Where a stream stands in its source."""
+    """The position of a named stream in its source, stored in the knowledge base."""
 
     def __init__(self, kb: Marked, name: str) -> None:
         self._kb = kb
@@ -40,15 +40,16 @@ class Positions:
 
     @property
     def last(self) -> Any:
-        """The position that was committed last; None where this stream is new."""
+        """Return the last committed position; None for a new stream."""
         return self._kb.marks.get(STREAMS, {}).get(self._name)
 
     def committing(self, position: Any) -> AbstractContextManager[None]:
-        """The transaction inside says how far the stream has come; where it fails, the stream has not."""
+        """Store the position with the transaction inside the block; if the transaction fails, the position does not
+        change."""
         return self._kb.marking(**{STREAMS: {**self._kb.marks.get(STREAMS, {}), self._name: position}})
 
     def pass_over(self, position: Any) -> None:
-        """An update that changes nothing, since it was rejected."""
+        """Store the position after a rejected update, which changes nothing else."""
         with self.committing(position):
             self._kb.apply(Change())
 
@@ -58,7 +59,8 @@ class Positions:
 
 @dataclass
 class UpdateStatistics(MarkingStatistics):
-    """The cost of an update; `instances` are all rule instances, including those of rules that are maintained set by set."""
+    """The cost of an update; `instances` counts all rule instances, including those of rules that are maintained set at a
+    time."""
 
     seconds: float = 0.0
     instances: int = 0
@@ -79,7 +81,7 @@ class UpdateStatistics(MarkingStatistics):
 
 @dataclass
 class StreamStatistics(UpdateStatistics):
-    """The sums of all updates so far."""
+    """The totals of all updates so far."""
 
     updates: int = 0
     rejected: int = 0
@@ -95,7 +97,7 @@ class StreamStatistics(UpdateStatistics):
 
 @dataclass(frozen=True)
 class RejectedUpdate:
-    """An update that was not applied: its number, where it stood, why, and the beginning of its text."""
+    """An update that was not applied: its number and place, the reason, and the beginning of its text."""
 
     number: int
     place: str
@@ -113,7 +115,7 @@ class RejectedUpdate:
 
 @dataclass(frozen=True)
 class StreamResult:
-    """The result of an update: the visible facts it inserted and deleted; none where it was rejected."""
+    """The result of an update: the visible facts that it inserted and deleted, which are none if it was rejected."""
 
     number: int
     place: str

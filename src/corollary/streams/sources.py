@@ -1,4 +1,4 @@
-"""Where updates come from. A source waits for the next update when it must, and gives one that is there when it may not wait."""
+"""Sources of updates. `take` waits for the next update; `take_now` returns one only if it has arrived."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ _POLL = 0.05  # seconds between two looks at a file that grows, and at whether a
 class UpdateSource(Protocol):
     @property
     def waiting(self) -> int:
-        """How many updates are there and were not taken."""
+        """Return the number of updates that have arrived and were not taken."""
         ...
 
     def take(self) -> Arrived | None:
-        """The next update, as soon as there is one; None at the end."""
+        """Wait for the next update and return it; None at the end."""
         ...
 
     def take_now(self) -> Arrived | None:
-        """The next update if there is one now."""
+        """Return the next update if it has arrived, otherwise None."""
         ...
 
     def close(self) -> None: ...
 
 
 class Journalled(UpdateSource, Protocol):
-    """A source that can go on where it was left."""
+    """A source that can resume at a position."""
 
     def go_on(self, position: Any) -> None:
-        """Called before the first update is taken: those up to this position were applied."""
+        """Continue after this position; called before the first update is taken."""
         ...
 
     def committed(self, position: Any) -> None:
-        """Tell the source that everything up to this position is applied and on the disk, so that nobody will read it again."""
+        """Tell the source that everything up to this position is applied and on disk, so that it will not be read again."""
         ...
 
 
 class Ready:
-    """Updates that are there already: a list, a file on a disk. The position in a list is a number of updates."""
+    """Updates that have all arrived: a list, or a file on disk. The position in a list is a number of updates."""
 
     def __init__(self, updates: Iterable[Any], count: int = 0, name: str = "update", taken: int = 0) -> None:
         self._all = updates
@@ -89,7 +89,7 @@ class Ready:
 
 
 class Queued:
-    """A `queue.Queue` that somebody else fills; None in it ends the stream."""
+    """A `queue.Queue` that the program fills; None in it ends the stream."""
 
     def __init__(self, updates: queue.Queue[Any], is_over: threading.Event | None = None) -> None:
         self._queue = updates
@@ -128,7 +128,7 @@ class Queued:
 
 
 class Pumped(Queued):
-    """Updates from a source that may block: a thread reads it into a bounded queue and waits when that is full."""
+    """Updates from a source that may block: a thread reads it into a bounded queue and waits while the queue is full."""
 
     def __init__(
         self, updates: Iterable[Any], size: int, name: str = "the stream", is_over: threading.Event | None = None
@@ -161,7 +161,7 @@ class Pumped(Queued):
 
 
 def resumed_source(source: Any, position: Any, **options: Any) -> UpdateSource:
-    """Like `source_of`, continued after a position that an earlier stream committed; None is the beginning."""
+    """Return the source, continued after the position that an earlier stream committed; None starts at the beginning."""
     if hasattr(source, "go_on"):
         source.go_on(position)
         made: UpdateSource = source
@@ -183,7 +183,8 @@ def source_of(
     prefixes: Mapping[str, str] | None = None,
     position: Any = None,
 ) -> UpdateSource:
-    """The source for what a user gave: updates in a collection, an iterator or a queue, a file or its path, or a source."""
+    """Return a source of updates for a collection, an iterator, a queue, a file or its path; a source is returned as it
+    is."""
     if size < 1:
         raise ValueError("a queue holds at least one update")
     if hasattr(source, "take_now"):
@@ -211,7 +212,7 @@ def source_of(
 
 
 def _driven(source: AsyncIterable[Any]) -> Iterator[Any]:
-    """The updates of an asynchronous source, read in an event loop of its own."""
+    """Yield the updates of an asynchronous source, read in a new event loop."""
     import asyncio
 
     updates = aiter(source)
@@ -246,7 +247,7 @@ def _closing(lines: FileLines, updates: Iterator[Arrived]) -> Iterator[Arrived]:
 
 
 def _growing(file: Any, is_over: threading.Event) -> Iterator[Any]:
-    """The lines of a file to which others append; an unfinished line is waited for."""
+    """Yield the lines of a file to which others append; wait for unfinished lines."""
     begun: Any = None
     while not is_over.is_set():
         line = file.readline()

@@ -1,4 +1,4 @@
-"""A stream of updates into a knowledge base: one result for each, with a look at the next update where there is one."""
+"""A stream of updates into a knowledge base: one result for each, with look-ahead at the next update."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _KEPT_REJECTS = 10_000
 
 
 class Stream(Iterator[StreamResult]):
-    """Iterating takes one update after the other. Nothing is read ahead but the next update, and that only if it is there.
+    """An iterator that applies one update after the other. Only the next update is read ahead, and only if it has arrived.
 
-    `statistics` are the sums so far, `rejects` the updates that were rejected (10,000 of them at most), `waiting` how many
-    updates are known to wait.
+    `statistics` has the totals so far, `rejects` the first 10,000 rejected updates, `waiting` the number of known updates
+    that wait.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Stream(Iterator[StreamResult]):
 
     @property
     def has_next(self) -> bool:
-        """Whether the next update was taken from the source already."""
+        """Return whether the next update has already been taken from the source."""
         return self._ahead is not None
 
     def __next__(self) -> StreamResult:
@@ -84,9 +84,9 @@ class Stream(Iterator[StreamResult]):
         return self.process(update)
 
     def process(self, update: Arrived) -> StreamResult:
-        """The result of an update that was taken from the source.
+        """Apply an update and return its result.
 
-        An interrupt leaves the knowledge base before the update, or after it with all that is noted of it.
+        An interrupt leaves the knowledge base as it was before the update, or after it with its position and statistics.
         """
         with self._target.operation():
             return self._process(update)
@@ -123,7 +123,7 @@ class Stream(Iterator[StreamResult]):
         return _Look(self, may_look=not update.changes_rules)
 
     def look(self) -> Upcoming | None:
-        """The next update, if it is there."""
+        """Return the next update, if it has arrived."""
         if self._ahead is None:
             self._ahead = self._source.take_now()
         if self._ahead is None or self._ahead.failure is not None:
@@ -151,7 +151,7 @@ class Stream(Iterator[StreamResult]):
         return StreamResult(number, update.place, nothing, nothing, statistics, None, rejected)
 
     def close(self) -> None:
-        """End the stream: updates that wait stay where they are, and what was applied stays applied."""
+        """End the stream: waiting updates stay in the source, and applied updates stay applied."""
         if not self._is_over:
             self._is_over = True
             self._source.close()
@@ -167,14 +167,14 @@ class Stream(Iterator[StreamResult]):
 
 
 def _at(place: str, diagnostic: Diagnostic) -> Diagnostic:
-    """Return the diagnostic with the place of its update in the message."""
+    """Return the diagnostic with the place of the update in its message."""
     if diagnostic.message.startswith(place):
         return diagnostic
     return replace(diagnostic, message=f"{place}: {diagnostic.message}")
 
 
 class _Look:
-    """Asks for the next update until there is one, and then no more."""
+    """The look-ahead: asks the source for the next update until there is one."""
 
     def __init__(self, stream: Stream, *, may_look: bool) -> None:
         self._stream = stream

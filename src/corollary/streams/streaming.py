@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Streaming:
-    """The part of a knowledge base that has to do with streams. See docs/streams.md.
+    """The methods of a knowledge base for streams. See docs/streams.md.
 
-    Everything heavy is imported where it is needed: most knowledge bases never see a stream.
+    Heavy imports are inside the methods, because most knowledge bases have no streams.
     """
 
     analysis: Analysis
@@ -49,10 +49,11 @@ class Streaming:
         rejects: str | PathLike[str] | None = None,
         name: str | None = None,
     ) -> Stream:
-        """Follow updates from an iterable of either kind, a `queue.Queue` or a file, one result for each; see docs/streams.md.
+        """Apply updates from an iterable, an async iterable, a `queue.Queue` or a file; return an iterator of results, one
+        for each.
 
-        `strategy` is one of the names of docs/streams.md, or a strategy of your own. With a `name`, which needs a knowledge base
-        in a directory, the position in the source commits with each version, and a stream of the same name goes on from there.
+        docs/streams.md lists the strategies; you can also pass your own. With a `name`, which needs a knowledge base in a
+        directory, the position in the source is stored with each version, and a stream of the same name continues from there.
 
         >>> from corollary import Change, KnowledgeBase
         >>> kb = KnowledgeBase("path(X, Y) :- edge(X, Y). edge(1, 2).")
@@ -85,9 +86,9 @@ class Streaming:
         return Stream(target, updates, policy, rejects, positions)
 
     def stream_async(self, source: Any, *, queue_size: int = 64, **options: Any) -> AsyncStream:
-        """Like `stream`, for a program with an event loop: `async for result in kb.stream_async(updates)`.
+        """Return the results for an event loop: `async for result in kb.stream_async(updates)`.
 
-        It takes the same sources and options; asynchronous iterators are read in the loop.
+        It takes the same sources and options as `stream`; asynchronous iterators are read in the loop.
         """
         from corollary.streams.async_stream import Arrivals, AsyncStream
 
@@ -110,11 +111,13 @@ class Streaming:
         trigger: Mapping[str, Any] | None = None,
         name: str | None = None,
     ) -> SparkStream:
-        """Follow a streaming data frame of changes on the Spark engine, a transaction for each micro-batch; see docs/streams.md.
+        """Start a Spark query that applies a streaming data frame of changes, one transaction per micro-batch; see
+        docs/streams.md.
 
-        A row is a change: `op` says insert or delete, `predicate` of what, and the other columns are the arguments. With
-        `predicate`, all changes are of that one; `columns` names the arguments, of all or of each predicate. Of several
-        changes of a fact in a batch the last one by the column `order` counts; without it, insertions do. `checkpoint`,
+        Each row is a change: `op` is insert or delete, `predicate` names the predicate, and the other columns are the
+        arguments. The parameter `predicate` replaces that column; `columns` names the arguments, for all or for each
+        predicate. Of several changes to a fact in a batch, the last one by the column `order` counts; without `order`,
+        insertions win. `checkpoint`,
         `trigger` and `name` are those of Spark's query.
         """
         from corollary.streams.structured import WriteStreamOptions, write_stream

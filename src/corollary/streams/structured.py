@@ -1,7 +1,7 @@
 """Structured Streaming: micro-batches of Spark into a knowledge base on Spark, each of them one transaction.
 
-On a knowledge base in a directory the version and the number of the batch commit together, so a batch that Spark hands over a
-second time, after a restart, changes nothing.
+On a knowledge base in a directory, the number of the batch is stored with the version, so a batch that Spark delivers again
+after a restart changes nothing.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _QUERY = "sql.streaming.queryId"
 class BatchResult:
     """The result of a micro-batch. `applied` is False for one that an earlier run had committed already.
 
-    `changes` are its rows, `rejected` those that were wrong; `explicit_inserted` and `explicit_deleted` are explicit facts that
-    really came and went, `inserted` and `deleted` visible ones by predicate.
+    `changes` is the number of its rows, `rejected` the number of invalid ones; `explicit_inserted` and `explicit_deleted`
+    count the explicit facts that changed, `inserted` and `deleted` hold the visible ones by predicate.
     """
 
     batch: int
@@ -70,7 +70,7 @@ class BatchResult:
 
 @dataclass(frozen=True)
 class RejectedChange:
-    """A change that was not applied: its batch, why, and its row as JSON."""
+    """A change that was not applied: its batch, the reason, and its row as JSON."""
 
     batch: int
     code: str
@@ -83,7 +83,7 @@ class RejectedChange:
 
 @dataclass(frozen=True)
 class Batches:
-    """Applies the micro-batches of any query. `positions` returns those of a query where they are kept."""
+    """Applies the micro-batches of any query. `positions` returns the stored positions of a query, if there are any."""
 
     context: Context
     columns: ChangeColumns
@@ -96,9 +96,10 @@ class Batches:
 
 
 class SparkStream:
-    """A streaming query that changes a knowledge base. `results` are those of the last batches, `rejects` the first bad changes.
+    """A streaming query that changes a knowledge base. `results` has the results of the last batches, `rejects` the first
+    invalid changes.
 
-    `query` is Spark's own object.
+    `query` is Spark's own query object.
     """
 
     def __init__(self, batches: Batches) -> None:
@@ -181,11 +182,11 @@ class SparkStream:
         return bool(self.query.isActive)
 
     def process_all(self) -> None:
-        """Wait until everything is applied that has arrived by now; raise what made the stream fail."""
+        """Wait until everything that has arrived is applied; raise the error that made the stream fail."""
         self._telling(self.query.processAllAvailable)
 
     def await_end(self, seconds: float | None = None) -> bool:
-        """Wait for the end of the stream and return whether it has come; raise what made it fail."""
+        """Wait for the end of the stream and return whether it has ended; raise the error that made it fail."""
         waiting = self.query.awaitTermination
         # Spark takes fractions of seconds, too, though its types say otherwise.
         found = self._telling(lambda: waiting() if seconds is None else waiting(seconds))  # type: ignore[arg-type]
@@ -215,7 +216,7 @@ def _committing(positions: Positions | None, position: Any) -> AbstractContextMa
 
 
 def _query_of(batch: DataFrame) -> str:
-    """The id of the query, which its checkpoint keeps."""
+    """Return the id of the query, which is stored in its checkpoint."""
     found = batch.sparkSession.sparkContext.getLocalProperty(_QUERY)
     assert found is not None, "Spark runs a batch without a query"
     return found
@@ -233,7 +234,7 @@ def _first_rows(rejected: pa.Table | DataFrame, count: int) -> list[tuple[str, s
 def _write_rejected(rejected: pa.Table | DataFrame, folder: Path, number: int) -> None:
     """Write `batch-N.jsonl`: a file, or a directory of files where Spark writes them.
 
-    A batch that is looked at twice writes the same file again.
+    A batch that is processed twice writes the same file again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"batch-{number:010}.jsonl"
@@ -268,7 +269,7 @@ class WriteStreamOptions:
 
 
 class StreamedOnSpark(Marked, Protocol):
-    """The part of a knowledge base that a stream on Spark uses."""
+    """What a stream on Spark needs of a knowledge base."""
 
     analysis: Analysis
 
@@ -286,7 +287,7 @@ class StreamedOnSpark(Marked, Protocol):
 
 
 def write_stream(kb: StreamedOnSpark, backend: Backend, frame: Any, asked: WriteStreamOptions) -> SparkStream:
-    """Start a stream of changes; what was asked for is checked before anything runs."""
+    """Start a stream of changes; check the options before anything runs."""
     spark = _checked(backend, frame, asked)
     is_durable = kb.path is not None
     if is_durable and asked.checkpoint is None:

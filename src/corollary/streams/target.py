@@ -1,4 +1,4 @@
-"""Applies updates of a stream to a knowledge base: prepares and checks each, and applies it with a view of the next one."""
+"""Prepares and checks the updates of a stream, and applies each of them with look-ahead at the next one."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class KnownCodes:
         return found
 
     def _of_few(self, predicate: str, rows: Any) -> Codes | None:
-        """The codes of a few rows of plain values; None where these are none."""
+        """Return the codes of a few rows of plain values; None for other facts."""
         if not isinstance(rows, (list, tuple)) or len(rows) > _SMALL:
             return None
         arity = self._backend.arities.get(predicate)
@@ -82,7 +82,7 @@ class KnownCodes:
         return np.array(flat, np.uint32).reshape(len(rows), -1)
 
     def _learn(self, values: list[Any]) -> bool:
-        """Encode those of the values that are new, all together; return False where one cannot be encoded."""
+        """Encode all new values together; return False if one cannot be encoded."""
         if len(self._codes) > _MOST:
             self._codes.clear()
         new = [value for value in dict.fromkeys(values) if value not in self._codes]
@@ -100,7 +100,7 @@ STRATEGIES = ("bf-marking", "bf", "dred-marking", "dred", "auto", "sets")
 
 
 class Streamed(Protocol):
-    """The part of a knowledge base that a stream uses."""
+    """What a stream needs of a knowledge base."""
 
     @property
     def program(self) -> Program: ...
@@ -123,7 +123,7 @@ class Prepared:
 
 
 class Target:
-    """A knowledge base that follows a stream by one strategy, from the first update to `close`."""
+    """A knowledge base to which a stream applies updates by one strategy, from the first update to `close`."""
 
     def __init__(
         self,
@@ -166,8 +166,8 @@ class Target:
     # -- one update --------------------------------------------------------------------------------------------------
 
     def upcoming(self, next_one: Arrived) -> Upcoming | None:
-        """Return the facts that the next update deletes and inserts, as far as they can be known before its turn; its errors wait
-        until then."""
+        """Return the facts that the next update deletes and inserts, as far as they are known; its errors are reported when
+        its turn comes."""
         from corollary.engines.embedded.marking.region import Upcoming
 
         if next_one.change is None or next_one.changes_rules:
@@ -182,7 +182,7 @@ class Target:
         )
 
     def apply(self, update: Arrived, look: Callable[[], Upcoming | None]) -> tuple[TransactionResult, UpdateStatistics]:
-        """Apply an update that is right; one that is not raises `ProgramError` and changes nothing."""
+        """Apply an update; raise `ProgramError` and change nothing if it is invalid."""
         if update.problem is not None:
             raise ProgramError([update.problem])
         assert update.change is not None
@@ -238,11 +238,11 @@ class Target:
                 raise ProgramError([Diagnostic(catalogue.UNKNOWN_IN_UPDATE, message, None, did_you_mean(name, names))])
 
     def _is_name_of_several(self, name: str) -> bool:
-        """Whether predicates with several numbers of arguments may have the name; the facts choose one of them."""
+        """Return whether this is the name of several predicates with different numbers of arguments; the facts choose one."""
         return self._backend.settings.mixed_arities and bool(full_names(name, self._backend.arities))
 
     def _new_predicates(self, change: Change) -> Iterator[str]:
-        """Rules that come with an update bring predicates with them; what is wrong with them is found when it is applied."""
+        """Return the predicates of the rules in the update; errors in them are reported when the update is applied."""
         prefixes, permissions = self.kb.program.prefixes, Permissions.of(self._backend.settings.allow)
         for rules in change.add_rules:
             if isinstance(rules, str):
@@ -259,7 +259,7 @@ class Target:
 
 
 def _strategy_named(name: str) -> MarkingStrategy | None:
-    """Return a strategy that follows updates fact by fact; None where the knowledge base follows them its own way."""
+    """Return a strategy that works fact by fact; None if the knowledge base uses its own strategy."""
     from corollary.engines.embedded.marking.region import METHODS
     from corollary.engines.embedded.marking.strategy import MarkingStrategy
 

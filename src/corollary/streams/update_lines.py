@@ -1,6 +1,6 @@
-"""The updates of a file: lines of JSON, or lines of text with a blank one after each update.
+"""Files of updates: lines of JSON, or lines of text with a blank line after each update.
 
-Each line says by itself which of the two it is, so that a bad one takes nothing with it but its own update.
+The form of each line can be seen from the line itself, so an invalid line affects only its own update.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _REMEMBERED = 256  # bytes before a position that tell one file from another
 
 
 class FileLines(Iterator[str]):
-    """`position` is where the next line starts, as JSON can hold it. With `is_over`, the end is waited for to grow."""
+    """The lines of a file. `position` is where the next line starts, as a JSON value. With `is_over`, wait for more lines at
+    the end."""
 
     def __init__(self, path: Path, position: Any = None, is_over: threading.Event | None = None) -> None:
         self._path = path
@@ -63,7 +64,7 @@ class FileLines(Iterator[str]):
         return text
 
     def _growing(self) -> bytes:
-        """A line that is finished; nothing when somebody has closed the stream."""
+        """Return a finished line; an empty one if the stream has been closed."""
         begun = b""
         has_waited = False
         assert self._is_over is not None
@@ -82,7 +83,7 @@ class FileLines(Iterator[str]):
         return b""
 
     def _check_same(self, begun: int) -> None:
-        """A file that was cut or replaced while it was followed: what it has now is not what comes next."""
+        """Raise `ProgramError` if the file was truncated or replaced while it was followed."""
         opened = os.fstat(self._file.fileno())
         if not stat.S_ISREG(opened.st_mode):
             return
@@ -97,7 +98,7 @@ class FileLines(Iterator[str]):
             raise _moved(f"{self._path} was truncated or rewritten after line {self.number} had been read")
 
     def _go_on(self, position: dict[str, Any]) -> None:
-        """Go to a position, if what stands before it is what stood there."""
+        """Go to a position; raise `ProgramError` if the text before it has changed."""
         offset, length, number = position["offset"], position["length"], position["line"]
         self._file.seek(max(0, offset - length))
         self._tail = self._file.read(length)
@@ -168,7 +169,7 @@ class _Line:
 def read_updates(
     lines: Iterable[str], name: str, prefixes: Mapping[str, str] | None = None, first: int = 1
 ) -> Iterator[Arrived]:
-    """The updates of a file, each of them when it is complete.
+    """Yield the updates of a file, each of them when it is complete.
 
     `first` is the number of the first line. Lines that know their position give it to the updates that end there.
     """
@@ -242,7 +243,8 @@ class _UpdateReader:
         return update
 
     def _unreadable(self, block: list[_Line]) -> Arrived | None:
-        """Return a malformed update where a line is not UTF-8: its bytes were read as surrogates, which no other text has."""
+        """Return a malformed update if a line is not UTF-8: its bytes were read as surrogates, which no valid text
+        contains."""
         for line in block:
             if not line.text.isascii():
                 try:
@@ -272,7 +274,7 @@ class _UpdateReader:
 
 
 def _escaped(surrogate: re.Match[str]) -> str:
-    """A byte as `surrogateescape` has decoded it, in a way that can be printed."""
+    """Return a byte that `surrogateescape` has decoded in a printable form."""
     code = ord(surrogate[0])
     return f"\\x{code & 0xFF:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 

@@ -1,4 +1,4 @@
-"""One update, as it arrives from Python or as a line of JSON; `update_lines` has those of files."""
+"""Updates from Python or from a line of JSON; `update_lines` reads files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _PLAIN = (int, str)
 
 
 class _RepeatedKeyError(ValueError):
-    """JSON readers take the last of two equal keys, and facts under the first one would be lost without a word."""
+    """Raised for a repeated key: JSON readers take the last of two equal keys, and silently lose the facts under the
+    first."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ _DECODER = json.JSONDecoder(
 
 @dataclass
 class Arrived:
-    """An update at the place where it stood; what cannot be read has a problem instead. A failure is one of its source."""
+    """An update and its place; `problem` says why it cannot be read, and a failure is an error of its source."""
 
     place: str
     change: Change | None = None
@@ -55,9 +56,9 @@ class Arrived:
 
 
 def arrived(item: object, place: str) -> Arrived:
-    """An update from Python: a `Change`, an object as JSON has it, or a text of JSON.
+    """Return an update from Python: a `Change`, a mapping, or a string of JSON.
 
-    Updates are read ahead of their turn, and some producers fill the same object again and again: its rows are copied.
+    Rows are copied, because updates are read ahead and some producers reuse the same object.
     """
     if isinstance(item, Arrived):
         return item
@@ -85,7 +86,7 @@ def _own_rows(rows: Any) -> Any:
 
 
 def of_json(line: str, place: str) -> Arrived:
-    """A line of JSON; values are written as in JSON files of facts."""
+    """Return the update in a line of JSON, with values as in JSON files of facts."""
     from corollary.io.json_lines import value_of  # it needs Arrow
 
     try:
@@ -143,7 +144,7 @@ def malformed(place: str, message: str, text: str) -> Arrived:
 
 
 def failed(place: str, error: BaseException) -> Arrived:
-    """A source that cannot go on."""
+    """Return an update that says that its source failed."""
     if isinstance(error, OSError):
         file = error.filename
         message = f"cannot read {file}: {error.strerror}" if file is not None else f"{place}: {error.strerror or error}"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # The session in which the engine works: a copy of the caller's, with settings of its own.
 #
 # Two sessions of one Spark share its machines, tables and data frames, and nothing else. So the engine has the same settings
-# whoever started Spark, and the caller's are never touched.
+# however Spark was started, and the caller's settings never change.
 
 _ACTIVE = RLock()
 ENGINE_SETTINGS = (
@@ -54,7 +54,7 @@ ENGINE_SETTINGS = (
 
 
 class EngineSession(SparkSession):
-    """A session that never becomes the active one: that stays the caller's."""
+    """A session that never becomes the active one, which stays the caller's."""
 
     def createDataFrame(self, *args: Any, **options: Any) -> DataFrame:  # noqa: N802
         java: Any = self._jvm
@@ -72,7 +72,8 @@ class EngineSession(SparkSession):
 
 
 def engine_session(spark: SparkSession, partitions: int) -> SparkSession:
-    """Return a session for the engine beside the caller's; that of Spark Connect, which has no copies, is returned as it is."""
+    """Return a new session for the engine beside the caller's; a Spark Connect session, which has no copies, is returned as
+    it is."""
     if type(spark).__module__ != SparkSession.__module__ and not isinstance(spark, EngineSession):
         return spark
     # Not by the constructor, which would make `RDD.toDF` use the new session; nor with what the caller's has cached.
@@ -88,7 +89,7 @@ def engine_session(spark: SparkSession, partitions: int) -> SparkSession:
 
 
 def set_partitions(session: SparkSession, partitions: int) -> None:
-    """Shuffles of the session make so many partitions; the caller's session is left alone."""
+    """Set the number of shuffle partitions of the session; the caller's session does not change."""
     if isinstance(session, EngineSession):
         session.conf.set("spark.sql.shuffle.partitions", str(partitions))
 
@@ -175,7 +176,7 @@ def _tells_nobody(event: object) -> None:
 
 @dataclass
 class Context:
-    """Belongs to one knowledge base. `spark` is the engine's own session, `caller` the session of the user."""
+    """What one knowledge base works with on Spark. `spark` is the engine's session, `caller` the user's session."""
 
     spark: SparkSession
     workspace: Workspace
@@ -193,7 +194,7 @@ class Context:
 
     @classmethod
     def open(cls, caller: SparkSession, settings: SparkSettings, *, most_held: int = 0) -> Context:
-        """Return what a knowledge base works with in a session of its own beside the caller's."""
+        """Return the context of a knowledge base, with a new session beside the caller's."""
         from corollary.engines.spark.terms.universe import SparkUniverse
         from corollary.engines.spark.workspace import Workspace
 
@@ -209,26 +210,27 @@ class Context:
         return in_session(df, self.caller or self.spark)
 
     def for_engine(self, df: DataFrame) -> DataFrame:
-        """Return the rows of a data frame of anybody's in the engine's session."""
+        """Return the rows of any data frame in the engine's session."""
 
         return in_session(df, self.spark)
 
     def use_all_tasks(self) -> None:
-        """Shuffles from now on have as many partitions as tasks run at once: on a cluster, executors come and go."""
+        """Give later shuffles as many partitions as tasks can run at once, which changes with the executors of a cluster."""
 
         set_partitions(self.spark, self.partitions)
 
     def check(self) -> None:
-        """Raise at a limit or an interrupt of the run at work."""
+        """Raise an error if the current run has reached a limit or was interrupted."""
         self.run.check(self.facts() if self.run.counts_facts else None)
 
     def check_store(self, store: FrameStore, more: int = 0) -> None:
-        """Raise at a limit or an interrupt of the run at work, which has derived so many facts more than a store has."""
+        """Raise an error if the current run, which has derived this many facts more than the store has, has reached a limit
+        or was interrupted."""
         self.run.check(store.facts + store.facts_beside + more if self.run.counts_facts else None)
 
     @contextmanager
     def running(self, run: Run, facts: Callable[[], int]) -> Iterator[None]:
-        """For this time the limits and interrupts of a run stop the jobs that run."""
+        """Inside the block, limits and interrupts of the run stop running jobs."""
         before = self.run, self.facts
         self.use_all_tasks()
         self.run, self.facts = run, facts
@@ -240,7 +242,7 @@ class Context:
 
     @contextmanager
     def counting(self, facts: Callable[[], int]) -> Iterator[None]:
-        """For this time somebody else knows the number of facts."""
+        """Inside the block, `count` gives the number of facts."""
         before = self.facts
         self.facts = facts
         try:
@@ -250,7 +252,7 @@ class Context:
 
     @cached_property
     def held(self) -> HeldRelations:
-        """Relations that the driver keeps."""
+        """The relations that are cached in the driver."""
         return HeldRelations(self)
 
     @property
@@ -259,7 +261,7 @@ class Context:
 
 
 def default_parallelism(spark: SparkSession) -> int:
-    """How many tasks run at once; Spark Connect doesn't say, and its shuffle partitions have to do."""
+    """Return how many tasks run at once; Spark Connect does not say, so take its number of shuffle partitions."""
     try:
         return spark.sparkContext.defaultParallelism
     except Exception:  # Spark Connect raises errors of its own for what it does not have

@@ -1,7 +1,6 @@
-"""The Spark engine: explicit facts in a store of frames, what follows from them beside it, answers as frames.
+"""The Spark engine: explicit and derived facts as data frames, and answers as data frames.
 
-Hyper-nodes run in the order in which they depend on each other. Small ones that follow each other share a task; large ones that
-do not depend on each other run side by side.
+Hyper-nodes run in topological order. Consecutive small ones share a task; independent large ones run in parallel.
 """
 
 from __future__ import annotations
@@ -46,9 +45,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class SparkNodeReport(NodeReport):
-    """`strategy` is how it ran on Spark, `reason` why in that way; `detail` is what the kernels in a task did.
+    """The report on one hyper-node: its `strategy` on Spark, the `reason` for it, and in `detail` what the kernels in a task
+    did.
 
-    Spark does not count rule instances in rounds: `instances` are then 0.
+    Rounds on Spark do not count rule instances: `instances` is then 0.
     """
 
     reason: str = ""
@@ -57,7 +57,7 @@ class SparkNodeReport(NodeReport):
 
 class SparkRunReport(RunReport):
     def explain(self, rules: dict[str, Rule], prefixes: dict[str, str]) -> str:
-        """For people: per hyper-node its strategy with the reason, its rules and what they gave."""
+        """Return a text with the strategy of each hyper-node, the reason, its rules and what they derived."""
         lines: list[str] = []
         for report in self.nodes:
             reason = report.reason if isinstance(report, SparkNodeReport) else ""
@@ -77,7 +77,7 @@ ANSWERS = ""
 
 
 class SparkEngine:
-    """Derives from the explicit facts of a store; they may change between two runs."""
+    """Derives facts from the explicit facts of a store, which may change between two runs."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class SparkEngine:
         follows_changes: bool = False,
         without: frozenset[str] = frozenset(),
     ) -> None:
-        """With `follows_changes`, derivations are counted and aggregations kept, as maintenance needs them."""
+        """With `follows_changes`, count derivations and keep aggregations, which maintenance needs."""
         self._graph = graph
         self._context = context
         self.store = store
@@ -102,7 +102,7 @@ class SparkEngine:
         self.report = SparkRunReport()
 
     def replace_rules(self, graph: RuleGraph) -> None:
-        """Other rules for the same explicit facts; what was derived is forgotten."""
+        """Replace the rules, keep the explicit facts, and drop the derived facts."""
         self._graph = graph
         self.forget()
 
@@ -114,7 +114,7 @@ class SparkEngine:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def visible(self, predicate: str) -> Frame | None:
-        """Every fact of a predicate; None where nothing knows it."""
+        """Return all visible facts of a predicate; None if it is unknown."""
         if not self.is_materialised:
             self.materialise()
         return self.store.visible(predicate) if predicate in self.store.arities else None
@@ -125,7 +125,7 @@ class SparkEngine:
         return [name for name in self.store.arities if not is_auxiliary(name)]
 
     def answers(self, query: Query, run: Run | None = None) -> Frame:
-        """The distinct answers of a query, one column for each of its variables."""
+        """Return the distinct answers to a query, one column for each variable."""
         if not self.is_materialised:
             self.materialise()
         rule = normalise_query(query)
@@ -138,9 +138,9 @@ class SparkEngine:
     def derived_by(
         self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Frame], run: Run
     ) -> dict[str, Frame]:
-        """The facts of predicates that these rules derive from the explicit facts and from those given.
+        """Return the facts of the predicates that these rules derive from the explicit facts and the given ones.
 
-        What is visible here stays as it is.
+        The visible facts of this engine do not change.
         """
         store = self.store.copy()
         store.derived.clear()
@@ -163,7 +163,7 @@ class SparkEngine:
     # -- deriving ----------------------------------------------------------------------------------------------------
 
     def materialise(self, run: Run | None = None) -> None:
-        """Derives everything; where the run stops it, nothing has changed."""
+        """Derive everything; if the run is stopped, nothing has changed."""
         run = run or Run()
         self.forget()
         report = SparkRunReport()
@@ -177,7 +177,7 @@ class SparkEngine:
         self.is_materialised = True
 
     def change(self, change: Callable[[], T], graph: RuleGraph, run: Run) -> T:
-        """Runs what changes the store, all or nothing; the rules are then those of the graph."""
+        """Change the store and set the rules of the graph, all or nothing."""
         # The facts of before do not count, as some of them may go: the transaction knows how many there will be.
         nothing = self._context.counting(lambda: 0)
         with self._running(run), nothing, derive_failures("the change", self._context.workspace.path):
@@ -243,7 +243,7 @@ class SparkEngine:
     # -- small hyper-nodes together ----------------------------------------------------------------------------------
 
     def _group(self, waiting: Sequence[NodeJob], stopped: dict[HyperNode, NodeOutcome]) -> list[NodeJob]:
-        """The next hyper-nodes, as many as share one task; none where the next one is not for a single task."""
+        """Return the next hyper-nodes that can share one task; none if the next one does not fit into a task."""
         group: list[NodeJob] = []
         for job in waiting:
             wanted = [*group, job]
@@ -278,7 +278,7 @@ class SparkEngine:
     # -- large hyper-nodes side by side ------------------------------------------------------------------------------
 
     def _independent(self, waiting: Sequence[NodeJob]) -> list[NodeJob]:
-        """Some hyper-nodes that need nothing of each other and derive different predicates, the next one among them."""
+        """Return independent hyper-nodes that derive different predicates, including the next one."""
         chosen: list[NodeJob] = []
         heads: set[str] = set()
         undone = {job.hyper_node for job in waiting}
@@ -301,7 +301,7 @@ class SparkEngine:
         return self._watched([lambda job=job: run(job) for job in jobs])  # type: ignore[misc]
 
     def run_all(self, jobs: Sequence[NodeJob], store: FrameStore) -> list[NodeOutcome]:
-        """Runs jobs in the order in which they depend on each other; in one task, as far as they fit into it."""
+        """Run jobs in topological order, in one task as far as they fit."""
         store = store.copy()
         waiting, outcomes = list(jobs), []
         while waiting:
@@ -321,7 +321,7 @@ class SparkEngine:
     def _run_group(
         self, group: Sequence[NodeJob], first: NodeJob, store: FrameStore
     ) -> list[tuple[NodeJob, NodeOutcome]]:
-        """Some jobs in one task, as many as it finishes; the first one by itself where that is none."""
+        """Run jobs in one task, as many as it finishes; if it finishes none, run the first one by itself."""
         finished: list[tuple[NodeJob, NodeOutcome]] = []
         stopped = None
         if group:
@@ -335,7 +335,7 @@ class SparkEngine:
         return finished or [(first, self.run(first, store, stopped)[0])]
 
     def run(self, job: NodeJob, store: FrameStore, before: NodeOutcome | None = None) -> tuple[NodeOutcome, str, str]:
-        """Runs one hyper-node by the strategies that fit, until one of them finishes; the name of that and the reason."""
+        """Run one hyper-node by the strategies that fit, until one finishes; return its name and the reason."""
         tried: list[str] = []
         gave_up: list[str] = []
         if before is not None:
@@ -368,7 +368,7 @@ class SparkEngine:
                 return self._with_terms(lambda: [strategies[strategy].run(job, store, self._context)])[0]
 
     def know_constants(self, jobs: Sequence[NodeJob]) -> None:
-        """Appends the constants of rules to the universe: a head may bring one that no fact has."""
+        """Append the constants of rules to the universe: a head may have one that occurs in no fact."""
         rules = [rule for job in jobs for rule in job.rules]
         new = {constant for rule in rules for constant in constants_of(rule)} - self._known_constants
         if not new:
@@ -386,7 +386,7 @@ class SparkEngine:
         self._known_constants |= new
 
     def _with_terms(self, run: Callable[[], list[NodeOutcome]]) -> list[NodeOutcome]:
-        """Runs something until the constants that it made have ids of their own."""
+        """Repeat a computation until all constants that it made have different ids."""
 
         def stage() -> list[NodeOutcome]:
             outcomes = run()

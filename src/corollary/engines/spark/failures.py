@@ -28,7 +28,7 @@ class LostRowsError(Exception):
 
 @contextmanager
 def derive_failures(nodes: str, workspace: str) -> Iterator[None]:
-    """Errors of Spark inside are about deriving what these hyper-nodes derive."""
+    """Raise Spark's errors in the block as errors about deriving these hyper-nodes."""
     try:
         yield
     except LostRowsError as error:
@@ -67,7 +67,7 @@ _AT_WORK = 0
 
 @contextmanager
 def driver_failures(spark: SparkSession) -> Iterator[None]:
-    """For this time, Java ends where a thread of it runs out of memory; raise a ProgramError if it has ended."""
+    """Inside the block, Java exits if one of its threads runs out of memory; raise a ProgramError if it has exited."""
     java: Any = getattr(getattr(spark, "_sc", None), "_jvm", None)
     if java is None:  # Spark Connect: the process is another one's
         yield
@@ -149,7 +149,7 @@ def failure_of(code: str, message: str, hint: str | None, rules: Iterable[Normal
 
 
 def _place(message: str, rules: Iterable[NormalRule]) -> Span | None:
-    """Where the expression that a message is about stands in the program."""
+    """Return the span in the program of the expression that a message is about."""
     found = _EXPRESSION.match(message)
     if found is None:
         return None

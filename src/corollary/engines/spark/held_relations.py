@@ -1,7 +1,7 @@
-"""Relations that the driver keeps, up to a number of facts, to look a few changed facts up without a job of Spark.
+"""Relations cached in the driver, up to a number of facts, in which changed facts are looked up without a Spark job.
 
-What a frame has in files never changes, so what was read once stays true. A relation that is asked often is read as a whole, and
-found by the values of some of its columns from then on. Larger ones, and those beyond the bound, are left to jobs.
+The files of a frame never change, so a cache is never out of date. A relation that is used often is read as a whole, and
+indexed by some of its columns. Larger relations, and those beyond the bound, are left to jobs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class HeldRelation:
-    """Rows `c0 …, n` that are found by the values of some columns."""
+    """Rows `c0 …, n`, indexed by some columns."""
 
     def __init__(self, rows: Ids) -> None:
         self.rows = rows
@@ -58,7 +58,7 @@ class HeldRelation:
 
 
 def _mixed(rows: Ids) -> Any:
-    """A number for each row, mostly another one for another row."""
+    """Return a hash for each row."""
     numbers = np.zeros(len(rows), np.uint64)
     for place in range(rows.shape[1]):
         numbers = (numbers ^ rows[:, place].astype(np.uint64)) * _MIX
@@ -68,7 +68,7 @@ def _mixed(rows: Ids) -> Any:
 
 @dataclass
 class HeldRelations:
-    """Belongs to one knowledge base; `SparkSettings.driver_facts` bounds it."""
+    """The relations that one knowledge base caches in the driver; `SparkSettings.driver_facts` is the limit."""
 
     context: Context
     _held: dict[tuple[str, ...], HeldRelation] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class HeldRelations:
     _questions: int = 0
 
     def relation(self, frame: Frame) -> HeldRelation | None:
-        """The rows of a frame where the driver has them; they are read now if that is worth it."""
+        """Return the cached rows of a frame, or None; read them now if that is worth it."""
         if isinstance(frame, LocalFrame):
             if "held" not in frame.__dict__:
                 rows = np.column_stack((frame.ids, np.ones(frame.table.num_rows, np.int64)))
@@ -99,7 +99,7 @@ class HeldRelations:
         return self._held[key]
 
     def has(self, frames: Sequence[Frame]) -> bool:
-        """Whether the driver has all of some frames; each of them counts as asked."""
+        """Return whether all of these frames are cached; each of them counts as used."""
         held = [self.relation(frame) for frame in frames]
         return None not in held
 

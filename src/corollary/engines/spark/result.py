@@ -1,4 +1,4 @@
-"""Answers that stand on Spark: evaluated when they are looked at, and never whole in the driver unless somebody asks for that."""
+"""Results on Spark: evaluated when they are read, and fetched into the driver as a whole only on request."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class SparkResult(Result):
     """Rows of ids in a frame of Spark, in the order of `variables`.
 
-    Iterating brings them to the driver a few thousand at a time. `to_spark()` brings none; `to_arrow()`, `to_pandas()`,
-    `sorted()` and `codes` bring all of them, and keep what they brought.
+    Iterating fetches a few thousand rows at a time. `to_spark()` fetches none; `to_arrow()`, `to_pandas()`, `sorted()` and
+    `codes` fetch and keep all of them.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class SparkResult(Result):
         return Decoded(self._context, self._frame, self.variables)
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
-        """A data frame of values with a column for each variable; nothing comes to the driver.
+        """Return a data frame of values with a column per variable; no row is fetched into the driver.
 
-        `session` may only be the one that the rows stand on.
+        `session` may only be the session of the rows.
         """
         if session is not None and session is not (self._context.caller or self._context.spark):
             raise ValueError("these rows stand on another Spark session")
@@ -107,7 +107,7 @@ class SparkResult(Result):
         return self._decoded
 
     def write(self, path: str | PathLike[str], **options: Any) -> int:
-        """Writes the rows and gives their number; the options are those of `write_decoded`."""
+        """Write the rows and return their number; the options are those of `write_decoded`."""
         with driver_failures(self._context.spark):
             return write_decoded(self._decoded, path, **options)
 

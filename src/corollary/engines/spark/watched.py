@@ -1,4 +1,4 @@
-"""Spark jobs under watch: the main thread stays free to notice Ctrl-C and limits, and takes running jobs back.
+"""Running Spark jobs in threads, so that the main thread notices Ctrl-C and limits, and cancels the jobs.
 
 What jobs have seen on their way is read here, too.
 """

@@ -1,7 +1,7 @@
 """The directory of one knowledge base on Spark: its tables, its universe and its checkpoints.
 
-What stands there is read by tasks on every machine, so on a cluster it must be a directory that all of them share. It is removed
-at `close` and when the process ends; where Python is killed, Hadoop removes it when Java ends.
+Tasks on every machine read it, so on a cluster all machines must share the directory. It is removed at `close` and when the
+process ends; if Python is killed, Hadoop removes it when Java ends.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?$"
 
 
 def is_local(master: str) -> bool:
-    """Whether the tasks run in the process of the driver."""
+    """Return whether the tasks run in the process of the driver."""
     return re.match(r"local(\[|$)", master) is not None
 
 

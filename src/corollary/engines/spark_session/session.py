@@ -81,7 +81,7 @@ def start_session(
 
     `overrides` are Spark settings that win over Corollary's; `spark.master` among them names a cluster. What `spark-submit` was
     given wins as well, and comes before Corollary's own settings. A session that is already active is returned as it is: a
-    process can have only one, and whoever made it chose its settings. The environment variables that the start needs
+    process can have only one, whose settings are those of its creator. The environment variables that the start needs
     are set for the start only.
     Raises SparkUnavailableError when PySpark or Java is missing, and when a cluster does not answer or has no executor.
     """

@@ -1,4 +1,4 @@
-"""Databases: tables whose rows are read, asked for or written; a file for each kind of database."""
+"""Databases: reading, querying and writing tables; one file for each kind of database."""
 
 POSTGRES = ("postgresql://", "postgres://")
 """How the address of a PostgreSQL database starts, which Corollary talks to itself."""

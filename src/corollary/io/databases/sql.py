@@ -111,7 +111,7 @@ BATCH = 500  # rows of values in one statement
 
 
 class SourceFailed(Exception):
-    """A source gave no answer; the text is for people."""
+    """Raised if a source fails; the message says why."""
 
 
 class AskedTable(Protocol):

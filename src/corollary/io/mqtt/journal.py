@@ -1,4 +1,4 @@
-"""A journal of messages: each has a number, and is on the disk before the broker hears that it has arrived.
+"""A journal of messages: each has a number, and is on disk before it is acknowledged to the broker.
 
 A line of JSON each, in files of some megabytes. Once all messages of a file are applied, it may be deleted.
 """
@@ -24,7 +24,7 @@ _DONE = "done"
 
 @dataclass(frozen=True)
 class Message:
-    """One message; or a gap, where `lost` says what may be missing."""
+    """One message, or a gap, for which `lost` says what may be missing."""
 
     number: int
     topic: str = ""
@@ -46,7 +46,8 @@ class Message:
 
 
 class Journal:
-    """A directory. Numbers start with 1; `end` is that of the last message that is on the disk, `done` of the last applied."""
+    """A directory of messages, numbered from 1; `end` is the number of the last message on disk, `done` that of the last
+    applied."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +60,7 @@ class Journal:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """From now on this object writes, and no other may; what was written half is forgotten."""
+        """Open the journal for writing by this object only; drop an incomplete last line."""
         self._lock = open(self.folder / "lock", "ab")  # noqa: SIM115 held until `close`
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,7 +78,7 @@ class Journal:
     def append(
         self, topic: str, payload: bytes, *, identifier: int = 0, retained: bool = False, lost: str = ""
     ) -> Message:
-        """A message that will be on the disk after `sync`."""
+        """Append a message, which will be on disk after `sync`."""
         assert self._lock is not None
         self._pending += 1
         message = Message(self.end + self._pending, topic, payload, identifier, retained, time.time(), lost)
@@ -109,7 +110,7 @@ class Journal:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def messages(self, after: int, until: int | None = None) -> Iterator[Message]:
-        """Those with numbers greater than `after`, in order."""
+        """Yield the messages with numbers greater than `after`, in order."""
         files = self._files()
         firsts = [_first_number(file) for file in files]
         for place, file in enumerate(files):

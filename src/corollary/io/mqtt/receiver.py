@@ -1,4 +1,4 @@
-"""The client: messages of a broker go to the journal, and only what is on the disk is acknowledged.
+"""The MQTT client: messages are written to the journal, and acknowledged when they are on disk.
 
 The session is a persistent one of quality 1: while nobody is connected, the broker keeps the messages. What it sends a second
 time, since it never saw the acknowledgement, is recognised. A broker that has forgotten the session says so, and so does the
@@ -28,7 +28,7 @@ _MAY_COME_AGAIN = 1000  # messages; brokers have fewer under way
 
 @dataclass(frozen=True)
 class Broker:
-    """Where messages come from. The client's name is what a broker knows its session by: it has to stay the same."""
+    """The address of a broker, and the client's name, which identifies the session and must stay the same."""
 
     host: str
     port: int = 1883
@@ -46,7 +46,7 @@ class Broker:
 
 
 class Receiver:
-    """Fills a journal from a thread of its own, from `start` to `close`. A connection that breaks is made again."""
+    """Fills a journal in a thread, from `start` to `close`. A broken connection is re-established."""
 
     def __init__(self, broker: Broker, journal: Journal) -> None:
         self.broker = broker
