@@ -13,23 +13,23 @@ PAGE = Path(__file__).with_name("builtins.md")
 _INTRODUCTION = """\
 # Built-ins
 
-Everything that can be computed or tested, from the declarations in `corollary.program.builtins`; the examples are tests.
-`corollary builtins NAME` shows the same in a terminal. What the words of this page mean:
+All built-in functions and predicates, generated from the declarations in `corollary.program.builtins`; the examples are tests.
+`corollary builtins NAME` describes one of them in a terminal.
 
-- **In an expression**, `BIND(func:substring(S, 1, 3) AS T)` or `T = func:substring(S, 1, 3)`, any of its names may be used. The
-  names of RIF are prefixed names; `func`, `pred` and `xs` need no declaration. A name of several words may be written without
+- **In expressions**, such as `BIND(func:substring(S, 1, 3) AS T)` or `T = func:substring(S, 1, 3)`, you can use any name of a
+  built-in. RIF names are prefixed names; `func`, `pred` and `xs` are predeclared. A name of several words may be written without
   its prefix, with underscores: `substring_before(S, "-")`.
-- **As a literal of a body**, the names in capital letters and the prefixed names are built-ins: `pred:contains(S, "a")`,
-  `STRING_CONTAINS(S, "a")`. One that gives no boolean has its result as the last argument: `STRING_LENGTH(S, N)`. Words in
-  small letters are predicates there, like any other.
-- **Modes.** A variable that nothing else limits gets the result. Addition, subtraction, multiplication and division are solved
-  for any one missing argument: `ADD(X, 1, 3)`, and `X + 1 = 3` as well. What was solved is compared afterwards, so that only
-  exact solutions count: `X * 3 = 1` has none. `pred:iri-string` gives either of its arguments.
-- **Types.** What has no value here, also for an argument of another type, makes a literal false and its negation true, and
-  discards the instance of a rule (or stops the run, with `on_error="stop"`).
-- A fact or a rule cannot define a built-in.
+- **As a literal in a body**, only prefixed names and names in capital letters are built-ins: `pred:contains(S, "a")`,
+  `STRING_CONTAINS(S, "a")`. A built-in whose result is not a boolean has the result as an additional last argument:
+  `STRING_LENGTH(S, N)`. Lower-case names are ordinary predicates there.
+- **Modes.** A variable that is not bound otherwise gets the result. Addition, subtraction, multiplication and division are solved
+  for any one missing argument: `ADD(X, 1, 3)`, and also `X + 1 = 3`. The solution is checked, so only exact solutions count:
+  `X * 3 = 1` has none. `pred:iri-string` computes either of its arguments.
+- **Types.** If there is no value, for example because an argument has the wrong type, the literal is false, its negation is true,
+  and in a head the rule instance is discarded (or, with `on_error="stop"`, the run stops).
+- Facts and rules cannot define a built-in.
 
-Functions of your own program are made known by `@corollary.function` ([API](api.md#user-defined-functions)).
+To add your own functions, use `@corollary.function` ([user-defined functions](api.md#user-defined-functions)).
 """
 
 
