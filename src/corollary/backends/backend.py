@@ -16,7 +16,7 @@ from corollary.program.patterns import Form
 from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
-    from corollary.engines.base import Journal
+    from corollary.engines.base import ChangeJournal
     from corollary.engines.embedded.report import RunReport
     from corollary.reasoning.maintain.chooser import Strategy
     from corollary.reasoning.run import Run
@@ -128,7 +128,7 @@ class Backend(Protocol):
         batch: Batch,
         graph: RuleGraph | None,
         run: Run,
-        journal: Journal | None = None,
+        journal: ChangeJournal | None = None,
         stream: Strategy | None = None,
     ) -> Difference:
         """Changes explicit facts and rules together, or raises and changes nothing.

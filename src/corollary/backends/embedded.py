@@ -19,7 +19,7 @@ from corollary.reasoning.run import Run, memory_as_a_limit
 from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
-    from corollary.engines.base import Journal
+    from corollary.engines.base import ChangeJournal
     from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.relations.relation import Codes
     from corollary.engines.embedded.report import RunReport
@@ -106,7 +106,7 @@ class EmbeddedBackend:
         batch: Batch,
         graph: RuleGraph | None,
         run: Run,
-        journal: Journal | None = None,
+        journal: ChangeJournal | None = None,
         stream: Strategy | None = None,
     ) -> Difference:
         assert isinstance(batch, Loader)

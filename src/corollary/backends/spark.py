@@ -23,7 +23,7 @@ from corollary.settings import Limits, Settings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from corollary.engines.base import Journal
+    from corollary.engines.base import ChangeJournal
     from corollary.engines.embedded.report import RunReport
     from corollary.engines.spark.context import Context, SparkSettings
     from corollary.engines.spark.engine import SparkEngine
@@ -236,7 +236,7 @@ class SparkBackend:
         batch: Batch,
         graph: RuleGraph | None,
         run: Run,
-        journal: Journal | None = None,
+        journal: ChangeJournal | None = None,
         stream: Strategy | None = None,
     ) -> Difference:
         """Changes facts and rules, and what follows from them; or raises, and nothing has changed.
@@ -272,7 +272,7 @@ class SparkBackend:
         inserts: ExplicitFacts,
         graph: RuleGraph | None,
         run: Run,
-        journal: Journal | None,
+        journal: ChangeJournal | None,
     ) -> Difference:
         from corollary.engines.spark.maintenance.from_scratch import SparkDerivedFacts
         from corollary.reasoning.maintain.from_scratch import change_from_scratch

@@ -52,7 +52,7 @@ class TryAgain(Exception):
     """Raised when a transaction was given up because the facts had to be kept in another way first; now they are."""
 
 
-class Journal(Protocol):
+class ChangeJournal(Protocol):
     """Keeps every change of an engine before it happens, as a store does. It comes along with each of them."""
 
     @property

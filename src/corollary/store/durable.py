@@ -97,7 +97,7 @@ class Durable:
 
 
 class NextVersion:
-    """The journal of one change, which becomes a version of a store (`engines.base.Journal`)."""
+    """The journal of one change, which becomes a version of a store (`engines.base.ChangeJournal`)."""
 
     def __init__(self, durable: Durable, engine: Exchange, analysis: Analysis) -> None:
         self._durable, self._engine, self._analysis = durable, engine, analysis

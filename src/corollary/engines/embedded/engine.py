@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import event
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
-from corollary.engines.base import EXPLICIT, Journal
+from corollary.engines.base import EXPLICIT, ChangeJournal
 from corollary.engines.embedded.evaluation import Evaluation, FactCount, Plans, RelationStore, Report
 from corollary.engines.embedded.kernels.runner import CORES, Work
 from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts, FactChange
@@ -175,7 +175,7 @@ class EmbeddedEngine:
         facts: FactChange,
         graph: RuleGraph | None = None,
         run: Run | None = None,
-        journal: Journal | None = None,
+        journal: ChangeJournal | None = None,
         stream: Strategy | None = None,
     ) -> Outcome:
         """Changes facts and rules together, or raises and leaves everything as it was.
@@ -231,7 +231,7 @@ class EmbeddedEngine:
         explicit = sum(self.count(name) for name in self.predicates if name not in heads)
         return is_large(changed, explicit, self._graph, costs)
 
-    def _apply_from_scratch(self, facts: FactChange, run: Run, journal: Journal | None) -> Outcome:
+    def _apply_from_scratch(self, facts: FactChange, run: Run, journal: ChangeJournal | None) -> Outcome:
         maintainer = self._follow()
         supported = list(self.supports()) if journal is not None else []
 
@@ -380,7 +380,7 @@ class EmbeddedEngine:
 
     # -- streams -----------------------------------------------------------------------------------------------------
 
-    def _waits_for_a_change(self, facts: FactChange, journal: Journal | None, stream: Strategy | None) -> bool:
+    def _waits_for_a_change(self, facts: FactChange, journal: ChangeJournal | None, stream: Strategy | None) -> bool:
         """Whether something is to be done before the first change, which this is not: its facts are explicit already."""
         if (journal is None or journal.is_ready) and stream in (None, self._stream):
             return False
@@ -388,7 +388,7 @@ class EmbeddedEngine:
             return False
         return all(self.first_missing(name, rows) is None for name, rows in facts.insert.items() if len(rows))
 
-    def _turn(self, run: Run, journal: Journal | None, stream: Strategy | None) -> None:
+    def _turn(self, run: Run, journal: ChangeJournal | None, stream: Strategy | None) -> None:
         """Get ready for a change: switch to the strategy of its stream, or back to the engine's own."""
         if journal is not None:
             journal.prepare(run)
