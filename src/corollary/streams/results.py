@@ -21,7 +21,7 @@ STREAMS = "streams"
 
 
 class Marked(Protocol):
-    """What positions need of a knowledge base in a directory."""
+    """The part of a knowledge base in a directory that positions use."""
 
     @property
     def marks(self) -> dict[str, Any]: ...

@@ -269,7 +269,7 @@ class WriteStreamOptions:
 
 
 class StreamedOnSpark(Marked, Protocol):
-    """What a stream on Spark needs of a knowledge base."""
+    """The part of a knowledge base that a stream on Spark uses."""
 
     analysis: Analysis
 

@@ -100,7 +100,7 @@ STRATEGIES = ("bf-marking", "bf", "dred-marking", "dred", "auto", "sets")
 
 
 class Streamed(Protocol):
-    """What a stream needs of a knowledge base."""
+    """The part of a knowledge base that a stream uses."""
 
     @property
     def program(self) -> Program: ...

@@ -176,7 +176,7 @@ def _tells_nobody(event: object) -> None:
 
 @dataclass
 class Context:
-    """What one knowledge base works with on Spark. `spark` is the engine's session, `caller` the user's session."""
+    """Everything that one knowledge base works with on Spark. `spark` is the engine's session, `caller` the user's session."""
 
     spark: SparkSession
     workspace: Workspace
