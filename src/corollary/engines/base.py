@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from corollary.planning import NormalRule
     from corollary.program import Atom
     from corollary.reasoning.maintain.chooser import Strategy
+    from corollary.reasoning.maintain.recompute import Direction
     from corollary.reasoning.maintain.report import Outcome
     from corollary.reasoning.maintain.rule_change import ChangedSteps
     from corollary.reasoning.maintain.step_rules import Delta, GroupRules, StepRules
@@ -287,12 +288,12 @@ class ChangingFacts(SupportKeeper, Protocol):
         ...
 
     def facts(self, task: Task, *, counts: bool = False, most: int | None = None) -> StepFacts[Any, Any]:
-        """Return the facts of a recursive step; following raises `OverBudget` where it takes more than `most`, in the
-        engine's own measure."""
+        """Return the facts of a recursive step; a deletion raises `OverBudget` where it takes more than `most`, in the engine's
+        own measure."""
         ...
 
-    def recompute(self, tasks: Sequence[Task]) -> None:
-        """Derive steps from nothing, in order, and make what they derive what they support."""
+    def give_up(self, task: Task) -> None:
+        """Forget what is half done of a recursive step."""
         ...
 
     def form_of(self, step: Any) -> str:
@@ -307,16 +308,59 @@ class ChangingFacts(SupportKeeper, Protocol):
         """Whether deriving small steps together is better than following; asked where steps run together."""
         ...
 
-    def recount(self, step: Any) -> None:
-        """Make the support of a step the number of its rule instances."""
-        ...
-
     def check_values(self, tasks: Sequence[Task]) -> None:
         """Raise where a new instance has an expression without a value, and that is to stop everything."""
         ...
 
     def describe(self, task: Task) -> None:
         """Add to a report what following a change has cost in this engine."""
+        ...
+
+    # -- deriving steps again (`reasoning.maintain.recompute`) ---------------------------------------------------------------
+
+    def derive_in_place(self, tasks: Sequence[Task]) -> None:
+        """Derive steps, in order, from what they read and from what others support of their heads, and let them support what
+        they derive, and nothing else."""
+        ...
+
+    def recount(self, step: Any) -> None:
+        """Make the support of a step the number of its rule instances."""
+        ...
+
+    def beside(self, step: Any) -> FactsBeside | None:
+        """Return what derives a step beside the facts that are there; None where that cannot be."""
+        ...
+
+
+class FactsBeside(Protocol):
+    """Steps that are derived beside the facts that are there, which the result replaces when the transaction ends."""
+
+    def derive_beside(self, task: Task, direction: Direction, *, most: int | None = None) -> None:
+        """Derive a step; raise `OverBudget`, with nothing changed, where that takes more than `most` rule instances."""
+        ...
+
+    def can_go_on(self, step: Any) -> bool:
+        """Whether deriving a step may begin with facts that are there, and end before it is done."""
+        ...
+
+    def go_on_beside(self, task: Task, last: Any, direction: Direction) -> None:
+        """Derive what follows from the facts that a step has found last."""
+        ...
+
+    def was_closed(self, predicates: Mapping[str, int]) -> bool:
+        """Whether one of the predicates was kept as a closure, by a step that is no more."""
+        ...
+
+    def has_changed(self, predicate: str) -> bool:
+        """Whether a visible fact has gone or come."""
+        ...
+
+    def change_of(self, predicate: str, arity: int) -> tuple[int, int, int]:
+        """Return how many visible facts went and came, and how many of those that were there are left."""
+        ...
+
+    def direction_of(self, predicate: str, arity: int) -> Direction:
+        """Return whether a predicate may have lost facts, or support, and whether it may have gained facts so far."""
         ...
 
 
@@ -392,11 +436,9 @@ class StepFacts(Protocol[Rows, Heads]):
         """Raise at a limit or an interrupt of the run."""
         ...
 
-    def takes_over(self, last: Mapping[str, Rows]) -> bool:
-        """Return True where the engine has derived by itself all that follows from the facts which an insertion reached last.
-
-        Raise `OverBudget` where that is too much to be followed.
-        """
+    @property
+    def visible_size(self) -> int:
+        """How many facts of the step are visible."""
         ...
 
     # -- sets --------------------------------------------------------------------------------------------------------

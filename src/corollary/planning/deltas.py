@@ -1,12 +1,14 @@
 """Rules that look at what changed: one atom ranges over changes, the others over the facts before or after them.
 
-A version of a predicate is a predicate of its own name, so that the planner and the engines need to know nothing about it.
+A version of a predicate is a predicate of its own name, so that the planner needs to know nothing about it. An engine resolves
+it to rows: to a change, or by `LEFT_OUT` to a whole relation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cache
 
 from corollary.planning.normal_form import NormalBody, NormalRule
@@ -21,6 +23,32 @@ UNTOUCHED = "\0untouched\0"  # before the transaction, without what a deletion h
 UNSPREAD = "\0unspread\0"  # the same, but with what it has reached in its last round
 SETTLED = "\0settled\0"  # after the transaction, without what an insertion has reached in its last round
 PROVED = "\0proved\0"  # what was found to follow from the facts that are left
+
+
+class VersionPart(Enum):
+    """Parts of all facts of a predicate that are there before a transaction or after it."""
+
+    NEW = auto()
+    """What has come in the transaction, as far as it is done."""
+    GONE = auto()
+    """What has gone."""
+    REACHED = auto()
+    """What a deletion has taken back so far."""
+    SPREAD = auto()
+    """What it has taken back before its last round."""
+    LAST = auto()
+    """What an insertion has reached in its last round: CHANGING."""
+
+
+LEFT_OUT: Mapping[str, frozenset[VersionPart]] = {
+    BEFORE: frozenset([VersionPart.NEW]),
+    AFTER: frozenset([VersionPart.GONE]),
+    KEPT: frozenset([VersionPart.NEW, VersionPart.GONE]),
+    UNTOUCHED: frozenset([VersionPart.NEW, VersionPart.REACHED]),
+    UNSPREAD: frozenset([VersionPart.NEW, VersionPart.SPREAD]),
+    SETTLED: frozenset([VersionPart.GONE, VersionPart.LAST]),
+}
+"""The versions that are whole relations, each with the parts that it has not."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +110,18 @@ def step_delta_rule(rule: NormalRule, place: int, delta: str, inside: Container[
         else:
             negated.append(in_version(atom, version))
     return NormalRule(rule.name, rule.head, NormalBody(tuple(sources), tuple(negated), body.computes, body.compares))
+
+
+def body_after(rule: NormalRule) -> NormalBody:
+    """The body over the facts after the transaction. What has changed is part of them, or its absence is."""
+    body = rule.body
+    sources = tuple(_after(atom) for atom in body.sources if isinstance(atom, Atom))
+    return NormalBody(sources, tuple(map(_after, body.negated)), body.computes, body.compares)
+
+
+def _after(atom: Atom) -> Atom:
+    version, name = version_of(atom.predicate)
+    return Atom(AFTER + name, atom.arguments) if version in LEFT_OUT else atom
 
 
 def checking_rule(

@@ -20,6 +20,7 @@ from corollary.program import Atom, atoms_of
 from corollary.reasoning.maintain.backward_forward import maintain_by_checking
 from corollary.reasoning.maintain.counting import touched_groups
 from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
+from corollary.reasoning.maintain.recompute import go_on, recompute
 from corollary.reasoning.maintain.recursive_step import StepChange, insert_only
 from corollary.reasoning.maintain.step_rules import steps_in_order
 from corollary.settings import WITH_MODULES
@@ -220,7 +221,7 @@ class _ByInstances(Strategy):
             return recomputing(task, "its rules are new")
         if task.facts.was_closed(task.step.heads):
             return recomputing(task, "it was closed")
-        task.may_take_over = task.has_modules = True
+        task.go_on, task.has_modules = partial(go_on, task, task.facts), True
         task.may_lose = task.facts.may_lose(task)
         share = _MUCH_LOST if task.may_lose else _MUCH_GAINED
         if reason := _mostly_changed(task) or _much_changed(task, share):
@@ -254,7 +255,7 @@ class _ByInstances(Strategy):
             task.report.strategy, task.report.reason = name, reason
             try:
                 if algorithm is None:
-                    facts.recompute([task], most=_AT_LEAST + budget)
+                    recompute([task], facts, most=_AT_LEAST + budget)
                 else:
                     algorithm(task, facts.facts(task, most=_AT_LEAST + budget))
                 return
@@ -332,6 +333,8 @@ class _ByJobs(Strategy):
         """Take back what depends on a deletion, if that is little, and add what follows from new facts."""
         facts, known = task.facts, task.facts.known_to(task.step)
         most = max(_AT_LEAST, known // _SHARE) if self.name == "auto" else None
+        if most is not None and task.step.owner in task.change.heirs:
+            task.most_new = max(_AT_LEAST, known)
         algorithm = ALGORITHMS[task.report.strategy]
         try:
             algorithm(task, facts.facts(task, counts=self.name in _COUNTERS, most=most))

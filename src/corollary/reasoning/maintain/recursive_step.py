@@ -6,16 +6,20 @@ facts at the later places, and not at all at the earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
-from corollary.engines.base import Heads, Rows, StepFacts
+from corollary.engines.base import Heads, OverBudget, Rows, StepFacts
 from corollary.planning import NormalRule
 from corollary.planning.deltas import CHANGING
 from corollary.reasoning.maintain.modules import FollowedModule
 from corollary.reasoning.maintain.report import StepReport
 from corollary.reasoning.maintain.step_rules import Delta, StepRules, Triggered
+
+_FEW = 2_000  # new facts that are always followed one round after the other
+_PART = 10  # of what is there; where more comes, copying what is there and going on beside it is faster
 
 
 @dataclass
@@ -26,6 +30,10 @@ class StepChange:
     report: StepReport
     new_rules: Sequence[NormalRule] = field(default_factory=list)
     removed_rules: Sequence[NormalRule] = field(default_factory=list)
+    most_new: int | None = None
+    """How many facts an insertion may bring that is worth following; None is no limit."""
+    go_on: Callable[[Mapping[str, Any]], bool] | None = None
+    """Adds what follows from the last facts of an insertion that brings much; returns False where there is no other way."""
     has_modules: bool = False
     """Whether registered modules take rules of their shape; where rules have changed, all are followed one by one."""
 
@@ -94,6 +102,7 @@ class RecursiveStep(Generic[Rows, Heads]):
         """Add what follows from these facts of the step, from new facts of others and from new rules."""
         facts = self.facts
         delta = facts.disjoint_union([start, facts.born()])
+        known = facts.size(delta)
         facts.set_changing(delta)
         new = [self.rules.whole[rule.name] for rule in self.change.new_rules]
         delta = facts.disjoint_union([delta, facts.add(facts.derive(self._old(self.rules.gaining), new))])
@@ -101,9 +110,13 @@ class RecursiveStep(Generic[Rows, Heads]):
         for module in self.modules:
             delta = facts.disjoint_union([delta, facts.add(module.functions.diff(facts, lost=False))])
         facts.begin_rounds(grows=True)
+        left = self._worth_following(known)
         while delta:
-            if facts.takes_over(delta):
-                return
+            left -= facts.size(delta)
+            if left < 0:
+                if self._goes_on(delta):
+                    return
+                left = sys.maxsize
             self.next_round()
             facts.set_changing(delta)
             found = facts.derive(self.triggered(self.rules.growing, delta))
@@ -112,6 +125,17 @@ class RecursiveStep(Generic[Rows, Heads]):
             for module, heads in zip(self.modules, following, strict=True):
                 self._own[module.name] = own = facts.add(heads)
                 delta = facts.disjoint_union([delta, own])
+
+    def _worth_following(self, known: int) -> int:
+        """Return how many facts may come one round after the other, with those that are known to have come."""
+        if self.change.most_new is not None:
+            return self.change.most_new + known
+        return max(_FEW, self.facts.visible_size // _PART) if self.change.go_on is not None else sys.maxsize
+
+    def _goes_on(self, last: Mapping[str, Rows]) -> bool:
+        if self.change.most_new is not None:
+            raise OverBudget(f"more than {self.change.most_new:,} facts follow from new rules")
+        return self.change.go_on is not None and self.change.go_on(last)
 
     def _given(self, module: FollowedModule, found: Mapping[str, Rows]) -> Mapping[str, Rows]:
         """Return the facts of a round that a module has not found by itself: its functions go on from their own."""

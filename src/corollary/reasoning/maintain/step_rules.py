@@ -119,6 +119,8 @@ class StepRules:
             yield from (delta.rule for delta in known[name])
         yield from (one.rule for one in known.get("counted", ()))
         yield from known.get("whole", {}).values()
+        for several in known.get("arriving", {}).values():
+            yield from several
 
     @cached_property
     def counted(self) -> tuple[Signed, ...]:
@@ -223,6 +225,16 @@ class StepRules:
             for place, atom in enumerate(rule.body.sources)
             if isinstance(atom, Atom) and atom.predicate in self.heads
         )
+
+    @cached_property
+    def arriving(self) -> dict[str, tuple[NormalRule, ...]]:
+        """Each rule with a change at one of its places, over all facts after the transaction: its instances are new then."""
+        found = {}
+        for rule in self.step.rules:
+            changes = [INSERTED] * len(rule.body.sources) + [DELETED] * len(rule.body.negated)
+            places = enumerate(changes)
+            found[rule.name] = tuple(delta_rule(rule, place, change, AFTER, AFTER) for place, change in places)
+        return found
 
     @cached_property
     def whole(self) -> dict[str, NormalRule]:

@@ -18,6 +18,7 @@ from corollary.program import Atom
 from corollary.reasoning.maintain.chooser import Strategy, Way, recomputing
 from corollary.reasoning.maintain.counting import count, maintain_groups
 from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
+from corollary.reasoning.maintain.recompute import recompute
 from corollary.reasoning.maintain.recursive_step import StepChange
 from corollary.reasoning.maintain.report import Outcome, StepReport
 from corollary.reasoning.maintain.rule_change import ChangedSteps, change_steps
@@ -176,8 +177,6 @@ class Task(StepChange):
     change: ChangedSteps
     is_new: bool
     may_lose: bool = True
-    may_take_over: bool = False
-    """Whether the engine may go on beside what is there, where an insertion brings much."""
     touched: Any = None
     """The groups of an aggregation that changed, where somebody has looked."""
     recomputed_by: int | None = None
@@ -436,15 +435,13 @@ class _Course:
         try:
             self._strategy.follow(task)
         except OverBudget as why:
+            self._facts.give_up(task)
             recomputing(task, str(why))
             self._recompute([task])
 
     def _recompute(self, tasks: Sequence[Task]) -> None:
         before = self._facts.instances
-        for task in tasks:
-            if task.step.recursive and self._earlier.meet(task.step.heads):
-                self._earlier.adopt_from(task.step)
-        self._facts.recompute(tasks)
+        recompute(tasks, self._facts)
         if len(tasks) == 1:
             tasks[0].recomputed_by = self._facts.instances - before
 

@@ -45,8 +45,16 @@ from corollary.engines.embedded.maintenance.maintained_relation import (
     distinct,
     sides_of,
 )
-from corollary.engines.embedded.maintenance.recompute import direction, recompute, recompute_groups, recount, try_again
 from corollary.engines.embedded.maintenance.step_facts import EmbeddedStepFacts
+from corollary.engines.embedded.maintenance.step_jobs import (
+    Found,
+    can_go_on,
+    derive_beside,
+    derive_groups,
+    derive_in_place,
+    go_on_beside,
+    recount,
+)
 from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.planning import AggregateSource, normalise_query
@@ -54,6 +62,7 @@ from corollary.planning.deltas import AFTER, CHANGING, whole_rule
 from corollary.planning.steps import RuleStep, is_auxiliary, steps_of_rule
 from corollary.program import Query, atoms_of
 from corollary.reasoning.maintain.chooser import Strategy
+from corollary.reasoning.maintain.recompute import Direction, direction
 from corollary.reasoning.maintain.report import Outcome
 from corollary.reasoning.maintain.rule_change import ChangedSteps
 from corollary.reasoning.maintain.step_rules import StepForms
@@ -82,7 +91,7 @@ class _Point:
 
 
 class EmbeddedChangingFacts:
-    """Implements `engines.base.ChangingFacts`. The store was materialised by the same steps, with counts.
+    """Implements `ChangingFacts` and `FactsBeside` of `engines.base`. The store was materialised by the same steps, with counts.
 
     `closed` are the predicates that are kept as closures; None forbids that. Where a journal is kept, somebody wants to know
     every change of support (`support_changes`).
@@ -268,7 +277,7 @@ class EmbeddedChangingFacts:
         may_replace = self._strategy.replaces and arity and predicate not in transaction.closed
         if may_replace and self._owns_most(predicate, arity, owner):
             others = transaction.others(predicate, arity, owner)
-            transaction.set_recomputed(predicate, others, may_insert=self._may_insert(predicate))
+            transaction.set_recomputed(predicate, others, Direction(may_insert=self._may_insert(predicate)))
         else:
             transaction.supported(predicate, arity).withdraw(owner)
 
@@ -285,7 +294,7 @@ class EmbeddedChangingFacts:
     def _may_insert(self, predicate: str) -> bool:
         replaced = self.state.replaced.get(predicate)
         if replaced is not None:
-            return replaced.may_insert
+            return replaced.direction.may_insert
         maintained = self.state.maintained.get(predicate)
         return maintained is None or len(maintained.difference()[1]) > 0
 
@@ -363,7 +372,7 @@ class EmbeddedChangingFacts:
         if closed is not None:
             return closed.external.is_touched
         if predicate in transaction.replaced:
-            return transaction.replaced[predicate].may_delete
+            return transaction.replaced[predicate].direction.may_delete
         maintained = transaction.maintained.get(predicate)
         if maintained is None:
             return False
@@ -448,20 +457,48 @@ class EmbeddedChangingFacts:
         for predicate, arity in task.step.heads.items():
             self.state.relation(predicate, arity).clear_marks()
 
-    def recompute(self, tasks: Sequence[Task], most: int | None = None) -> None:
-        """Raise `OverBudget`, with nothing changed, where that takes more than `most` instances."""
+    # -- deriving steps again ----------------------------------------------------------------------------------------
+
+    def beside(self, step: StepForms) -> EmbeddedChangingFacts | None:
+        """Not where a head is closed by another step."""
+        can_replace = all(step.heads.values()) and not step.heads.keys() & self.state.closed.keys()
+        return self if can_replace else None
+
+    def can_go_on(self, step: StepForms) -> bool:
+        return can_go_on(step, self.state)
+
+    def derive_beside(self, task: Task, direction: Direction, *, most: int | None = None) -> None:
+        if task.step.groups is not None:
+            derive_groups(task.step, self.state)
+            return
+        with self.work.trying(most) if most is not None else contextlib.nullcontext():
+            derive_beside(task, self.state, direction)
+
+    def go_on_beside(self, task: Task, last: Found, direction: Direction) -> None:
+        go_on_beside(task, self.state, last, direction)
+
+    def derive_in_place(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
-            if task.step.groups is not None:
-                recompute_groups(task.step, self.state)
-            elif most is not None:
-                try_again(task, self.state, most=most)
-            else:
-                for name, numbers in recompute(task, self.state).items():
-                    self._note_gone(name, numbers)
+            derive_in_place(task, self.state)
 
     def recount(self, step: StepForms) -> None:
         if isinstance(step.step, RuleStep):
-            recount(step.rules, self.state)
+            for name, numbers in recount(step.rules, self.state).items():
+                self._note_gone(name, numbers)
+
+    def direction_of(self, predicate: str, arity: int) -> Direction:
+        transaction = self.state
+        replaced, maintained = transaction.replaced.get(predicate), transaction.maintained.get(predicate)
+        if predicate in transaction.opened:
+            # Facts without those of the closure are no change: the closure was there before.
+            is_changed = transaction.untouched_external(predicate) is None
+            return Direction(is_changed, is_changed)
+        if replaced is not None:
+            return replaced.direction
+        if maintained is None or not (maintained.is_touched or maintained.has_lost):
+            return Direction(may_delete=False, may_insert=False)
+        deleted, inserted, _ = transaction.change_of(predicate, arity)
+        return Direction(deleted > 0 or maintained.has_lost, inserted > 0)
 
     def check_values(self, tasks: Sequence[Task]) -> None:
         """Rules that bring instances have looked already."""
@@ -565,7 +602,6 @@ class EmbeddedChangingFacts:
         module, transaction = closure_module(step.rules.step.modules), self.state
         if module is None or module.predicate is None:
             return False
-        may_delete, may_insert = direction(task, transaction)
         external, universe = transaction.untouched_external(module.predicate), transaction.store.universe
         edges = transaction.current(module.step, 2).facts if module.step is not None else None
         try:
@@ -578,9 +614,7 @@ class EmbeddedChangingFacts:
         except DoesNotFit:
             return False
         started_from = external.relation if external is not None else None
-        after = Enclosed(
-            before, closed.relation(), step.owner, started_from, may_delete=may_delete, may_insert=may_insert
-        )
+        after = Enclosed(before, closed.relation(), step.owner, started_from, direction(task, self))
         transaction.enclose_at_commit(module.predicate, closed, after)
         task.report.strategy, task.report.reason = module.name, "its rules are new"
         return True

@@ -16,6 +16,7 @@ import numpy as np
 from corollary.engines.embedded.closures import PairDifference
 from corollary.engines.embedded.relations import memory
 from corollary.engines.embedded.relations.relation import Codes, Relation
+from corollary.reasoning.maintain.recompute import BOTH, Direction
 from corollary.reasoning.maintain.report import Outcome
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -333,20 +334,17 @@ def distinct(numbers: Numbers) -> Numbers:
 class Replacement:
     """`after` takes the place of `before`. Where facts can only go, or only come, they are counted without a look at them."""
 
-    def __init__(
-        self, before: MaintainedRelation, after: Relation, *, may_delete: bool = True, may_insert: bool = True
-    ) -> None:
+    def __init__(self, before: MaintainedRelation, after: Relation, direction: Direction = BOTH) -> None:
         self.before = before
         self.after = after
-        self.may_delete = may_delete
-        self.may_insert = may_insert
+        self.direction = direction
         self.is_opening = False  # the facts that are left of a predicate which is not closed any more, and nothing else
 
     @cached_property
     def counts(self) -> tuple[int, int]:
         """How many facts went and how many came."""
         before, after = self.before.count_before, self.after.size
-        if self.may_delete and self.may_insert:
+        if self.direction == BOTH:
             kept = int(np.count_nonzero(self._kept >= 0))
             return before - kept, after - kept
         return max(0, before - after), max(0, after - before)
@@ -424,11 +422,9 @@ class Enclosed(Replacement):
         after: Relation,
         owner: str,
         external: Relation | None,
-        *,
-        may_delete: bool,
-        may_insert: bool,
+        direction: Direction,
     ) -> None:
-        super().__init__(before, after, may_delete=may_delete, may_insert=may_insert)
+        super().__init__(before, after, direction)
         self._owner = owner
         self._external = external
 

@@ -19,7 +19,7 @@ from corollary.engines.embedded.maintenance.maintained_relation import (
     MaintainedRelation,
     Numbers,
 )
-from corollary.engines.embedded.maintenance.recompute import Found, go_on
+from corollary.engines.embedded.maintenance.step_jobs import Found
 from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.planning import NormalRule
@@ -29,8 +29,6 @@ from corollary.reasoning.maintain.transaction import Task
 
 _COUNT = "count"
 _NOBODY = np.empty(0, np.int64)
-_FEW = 2_000  # new facts that are always followed one round after the other
-_PART = 10  # of what is there
 _FLAGS = {Mark.CHECKED: CHECKED, Mark.KNOWN: KNOWN}
 
 
@@ -54,7 +52,6 @@ class EmbeddedStepFacts:
         }
         self._changing: Mapping[str, Numbers] = {}
         self._reached: list[Mapping[str, Numbers]] = []
-        self._left = sys.maxsize
 
     # -- rules -------------------------------------------------------------------------------------------------------
 
@@ -99,9 +96,6 @@ class EmbeddedStepFacts:
         self._transaction.work.begin_rounds()
         if grows:
             self._transaction.settle_last(self._heads)
-            # So many facts may come before it pays to copy those that are there and to go on beside them, which is faster.
-            visible = sum(maintained.visible_count for maintained in self._relations.values())
-            self._left = max(_FEW, visible // _PART)
 
     def next_round(self) -> None:
         self._transaction.work.next_round()
@@ -110,12 +104,9 @@ class EmbeddedStepFacts:
     def check(self) -> None:
         self._transaction.work.check()
 
-    def takes_over(self, last: Mapping[str, Numbers]) -> bool:
-        self._left -= self.size(last)
-        if self._left >= 0:
-            return False
-        self._left = sys.maxsize
-        return self._task.may_take_over and go_on(self._task, self._transaction, dict(last))
+    @property
+    def visible_size(self) -> int:
+        return sum(maintained.visible_count for maintained in self._relations.values())
 
     # -- sets --------------------------------------------------------------------------------------------------------
 

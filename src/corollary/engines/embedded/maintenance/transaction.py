@@ -17,24 +17,26 @@ from corollary.engines.embedded.maintenance.maintained_relation import GONE, Mai
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of, relation_of
 from corollary.engines.embedded.values.aggregation import aggregate_rows
 from corollary.engines.embedded.values.ordering import Ordering, ValueKeys, value_keys_of
-from corollary.planning import AggregateSource, Column, NormalBody, NormalRule, RulePlan, Version, plan_rule
-from corollary.planning.deltas import AFTER, BEFORE, DELETED, INSERTED, KEPT, SETTLED, UNSPREAD, UNTOUCHED, version_of
+from corollary.planning import AggregateSource, Column, NormalRule, RulePlan, Version, plan_rule
+from corollary.planning.deltas import DELETED, INSERTED, LEFT_OUT, VersionPart, body_after, version_of
 from corollary.planning.steps import is_auxiliary
 from corollary.program import Atom, Variable
+from corollary.reasoning.maintain.recompute import BOTH, Direction
 from corollary.reasoning.maintain.step_rules import Delta
 
 # -- views -------------------------------------------------------------------------------------------------------------
 
 # The relations as rules of a transaction see them: before it, after it, and what changed.
 
-_HIDDEN = {  # a row with one of these flags is not part of the version
-    BEFORE: flags.UNBORN,
-    AFTER: flags.GONE,
-    KEPT: flags.UNBORN | flags.GONE,
-    UNTOUCHED: flags.UNBORN | flags.REACHED,
-    UNSPREAD: flags.UNBORN | flags.SPREAD,
-    SETTLED: flags.GONE | flags.REACHED,
+_FLAGS = {
+    VersionPart.NEW: flags.UNBORN,
+    VersionPart.GONE: flags.GONE,
+    VersionPart.REACHED: flags.REACHED,
+    VersionPart.SPREAD: flags.SPREAD,
+    VersionPart.LAST: flags.REACHED,  # once a deletion is over, it marks what an insertion reaches
 }
+_HIDDEN = {version: sum(_FLAGS[part] for part in parts) for version, parts in LEFT_OUT.items()}
+"""A row with one of these flags is not part of the version."""
 _HOLDS, _FAILS = Relation(0), Relation(0)
 _HOLDS.size = 1
 
@@ -81,7 +83,7 @@ class Views:
             versions = (Version.DELTA, *(Version.FULL,) * (len(rule.body.sources) - 1)) if rule.body.sources else ()
             plan = self._planned(rule, versions)
             stops = brings and not self.work.discards_errors
-            prepared = plans[key] = PreparedPlan(plan, self, self.work, _after(rule) if stops else None)
+            prepared = plans[key] = PreparedPlan(plan, self, self.work, body_after(rule) if stops else None)
         self.work.aside = None if is_for_itself else into
         try:
             prepared.run(into, owner)
@@ -220,18 +222,6 @@ def _distinct_in(relation: Relation, column: int) -> int:
     return found if found * 2 < len(sample) else max(1, found * relation.size // len(sample))
 
 
-def _after(rule: NormalRule) -> NormalBody:
-    """The body of a rule over the facts after the transaction. What has changed is part of them, or its absence is."""
-    body = rule.body
-    sources = tuple(_settled(atom) for atom in body.sources if isinstance(atom, Atom))
-    return NormalBody(sources, tuple(map(_settled, body.negated)), body.computes, body.compares)
-
-
-def _settled(atom: Atom) -> Atom:
-    version, name = version_of(atom.predicate)
-    return Atom(AFTER + name, atom.arguments) if version in _HIDDEN else atom
-
-
 def _magnitude(size: int) -> int:
     return (size.bit_length() + 3) // 4
 
@@ -363,13 +353,11 @@ class EmbeddedTransaction:
         """From now on a predicate has other facts."""
         self._replaced[predicate] = replacement
 
-    def set_recomputed(
-        self, predicate: str, after: Relation, *, may_delete: bool = True, may_insert: bool = True
-    ) -> None:
+    def set_recomputed(self, predicate: str, after: Relation, direction: Direction = BOTH) -> None:
         """Replaces the facts of a predicate by those of a relation with support, what others have changed so far among them."""
         earlier = self._replaced.get(predicate)
         before = earlier.before if earlier is not None else self.relation(predicate, after.arity)
-        self._replaced[predicate] = Replacement(before, after, may_delete=may_delete, may_insert=may_insert)
+        self._replaced[predicate] = Replacement(before, after, direction)
 
     def open(self, predicate: str, before: MaintainedRelation | None = None) -> None:
         """The step that closes a predicate is no more: what others support is left of it. `before` are its pairs so far."""

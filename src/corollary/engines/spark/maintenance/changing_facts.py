@@ -18,15 +18,15 @@ from corollary.engines.spark.maintenance.explicit_changes import ExplicitFacts, 
 from corollary.engines.spark.maintenance.joined_rules import runs_in_driver
 from corollary.engines.spark.maintenance.lookup import IN_DRIVER
 from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
-from corollary.engines.spark.maintenance.recompute import RunJobs, recompute
 from corollary.engines.spark.maintenance.step_facts import SparkStepFacts
+from corollary.engines.spark.maintenance.step_jobs import RunJobs, derive_in_place
 from corollary.engines.spark.maintenance.steps import SparkStep, steps_of_node
 from corollary.engines.spark.maintenance.support_lookup import present_among
 from corollary.engines.spark.maintenance.transaction import SparkTransaction, Visible
 from corollary.engines.spark.maintenance.versions import SparkVersions
 from corollary.engines.spark.strategies.jobs import NodeJob
 from corollary.planning import NormalRule
-from corollary.planning.deltas import AFTER, DELETED, INSERTED, delta_rule, whole_rule
+from corollary.planning.deltas import AFTER, whole_rule
 from corollary.planning.steps import is_auxiliary
 from corollary.reasoning.maintain.chooser import Strategy
 from corollary.reasoning.maintain.report import Outcome
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 Changes: TypeAlias = tuple[ExplicitFacts, ExplicitFacts]
 """Explicit facts to delete, and to insert."""
-_ALWAYS_FOLLOWED = 2_000  # facts that new rules may bring in any case
 
 
 class SparkChangingFacts:
@@ -247,17 +246,22 @@ class SparkChangingFacts:
         self.versions.forget()
 
     def facts(self, task: Task, *, counts: bool = False, most: int | None = None) -> SparkStepFacts:
-        """Where there is a limit, new rules may bring as many facts as the step knows by now."""
         if not counts:
             self.state.counters.forget(task.step.owner)
-        is_limited = most is not None and task.step.owner in self._change.heirs
-        most_new = max(_ALWAYS_FOLLOWED, self.known_to(task.step)) if is_limited else None
-        return SparkStepFacts(task, self, counts=counts, most=most, most_new=most_new)
+        return SparkStepFacts(task, self, counts=counts, most=most)
 
-    def recompute(self, tasks: Sequence[Task]) -> None:
+    def give_up(self, task: Task) -> None:
+        self.versions.clear()
+
+    # -- deriving steps again ----------------------------------------------------------------------------------------
+
+    def beside(self, step: SparkStep) -> None:
+        """A job compares what it derives with what is there."""
+
+    def derive_in_place(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
             self.state.counters.forget(task.step.owner)
-        rounds = recompute([task.step for task in tasks], self.state, self.versions, self.run_jobs)
+        rounds = derive_in_place([task.step for task in tasks], self.state, self.versions, self.run_jobs)
         for task in tasks:
             task.report.rounds += rounds[task.step.owner]
 
@@ -276,7 +280,7 @@ class SparkChangingFacts:
             for rule in step.following_rules:
                 if not rule.body.computes and all(compare.is_simple for compare in rule.body.compares):
                     continue
-                checks = [whole_rule(rule, AFTER)] if rule.name in new else list(_gaining(rule))
+                checks = (whole_rule(rule, AFTER),) if rule.name in new else step.rules.arriving[rule.name]
                 wanted += [Signed((step.owner, rule.head.predicate), one) for one in checks]
         if wanted:
             self._rules([task.step for task in tasks], discards_errors=False).derive(wanted)
@@ -322,10 +326,3 @@ class SparkChangingFacts:
     def gains_by_a_job(self, steps: Sequence[SparkStep]) -> bool:
         """Whether one job that derives small steps is better than following: not where the driver only copies rows."""
         return not all(step.only_copies for step in steps)
-
-
-def _gaining(rule: NormalRule) -> Iterator[NormalRule]:
-    """The rule with what has come at one of its places, or what has gone at a negated one, and all facts at the others."""
-    for place in range(len(rule.body.sources) + len(rule.body.negated)):
-        change = INSERTED if place < len(rule.body.sources) else DELETED
-        yield delta_rule(rule, place, change, earlier=AFTER, later=AFTER)

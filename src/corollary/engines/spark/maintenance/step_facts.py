@@ -16,15 +16,15 @@ import numpy as np
 
 from corollary.engines.base import Mark, OverBudget, Signed
 from corollary.engines.spark.maintenance.change_rows import ChangeRows, Ids, either, summed, without
-from corollary.engines.spark.maintenance.recompute import RunJobs
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
+from corollary.engines.spark.maintenance.step_jobs import RunJobs
 from corollary.engines.spark.maintenance.steps import SparkStep
 from corollary.engines.spark.maintenance.support_lookup import present_among, support_of, visible_among
 from corollary.engines.spark.maintenance.transaction import SparkTransaction
 from corollary.engines.spark.maintenance.versions import SparkVersions
 from corollary.engines.spark.relations import FrameStore
 from corollary.planning import NormalRule
-from corollary.planning.deltas import BEFORE
+from corollary.planning.deltas import AFTER, BEFORE
 from corollary.reasoning.maintain.step_rules import Delta, whole_before
 from corollary.reasoning.maintain.transaction import Task
 
@@ -37,7 +37,7 @@ FactRows = Mapping[str, ChangeRows]
 class SparkStepFacts:
     """A step that `counts` has counters beside its support; they are filled when a deletion first needs them.
 
-    `most` is how many facts a deletion may reach, `most_new` how many new rules may bring; more raise `OverBudget`.
+    `most` is how many facts a deletion may reach; more raise `OverBudget`.
     """
 
     def __init__(
@@ -47,12 +47,11 @@ class SparkStepFacts:
         *,
         counts: bool = False,
         most: int | None = None,
-        most_new: int | None = None,
     ) -> None:
         self._task = task
         self._facts = facts
         self._counts = counts
-        self._most, self._most_new = most, most_new
+        self._most = most
         self._owner = task.step.owner
         self._heads = task.step.heads
         self._transaction, self._versions = facts.state, facts.versions
@@ -64,7 +63,6 @@ class SparkStepFacts:
         self._marks: dict[Mark, dict[str, ChangeRows]] = {mark: {} for mark in Mark}
         self._round = 0
         self._more = 0  # visible facts that the transaction does not know of yet
-        self._came: int | None = None  # facts that an insertion has brought so far
 
     # -- rules -------------------------------------------------------------------------------------------------------
 
@@ -106,14 +104,9 @@ class SparkStepFacts:
         context = self._transaction.context
         context.run.check(context.facts() + self._more if context.run.counts_facts else None)
 
-    def takes_over(self, last: FactRows) -> bool:
-        self._limit(self._came or 0, self._most_new, "follow from new rules")
-        return False
-
-    def _limit(self, facts: int, most: int | None, what: str) -> None:
-        if most is not None and facts > most:
-            self._versions.clear()
-            raise OverBudget(f"more than {most:,} facts {what}")
+    @property
+    def visible_size(self) -> int:
+        return sum(self._versions.relation(AFTER + name, arity).size for name, arity in self._heads.items())
 
     # -- sets --------------------------------------------------------------------------------------------------------
 
@@ -204,7 +197,8 @@ class SparkStepFacts:
         self._reached = _united(self._reached, facts)
         self._versions.reached = dict(self._reached)
         self.ask_about(facts)
-        self._limit(self.size(self._reached), self._most, "may depend on what was deleted")
+        if self._most is not None and self.size(self._reached) > self._most:
+            raise OverBudget(f"more than {self._most:,} facts may depend on what was deleted")
 
     def reached(self) -> dict[str, ChangeRows]:
         return dict(self._reached)
@@ -286,7 +280,6 @@ class SparkStepFacts:
         seen = visible_among(heads, self._heads, self._versions)
         added = self.rows(_without(heads, seen))
         self._show(added)
-        self._came = (self._came or 0) + self.size(added)
         return added
 
     def _show(self, facts: FactRows) -> None:

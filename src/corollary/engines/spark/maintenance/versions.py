@@ -10,19 +10,7 @@ from dataclasses import replace
 from corollary.engines.spark.maintenance.change_rows import ChangeRows, summed
 from corollary.engines.spark.maintenance.signed_relation import SignedRelation
 from corollary.engines.spark.maintenance.transaction import SparkTransaction
-from corollary.planning.deltas import (
-    AFTER,
-    BEFORE,
-    CHANGING,
-    DELETED,
-    INSERTED,
-    KEPT,
-    PROVED,
-    SETTLED,
-    UNSPREAD,
-    UNTOUCHED,
-    version_of,
-)
+from corollary.planning.deltas import CHANGING, DELETED, INSERTED, LEFT_OUT, PROVED, VersionPart, version_of
 
 
 class SparkVersions:
@@ -80,8 +68,8 @@ class SparkVersions:
         if known is None:
             version, predicate = version_of(versioned)
             before = self._before(version, predicate, arity)
-            segments = [part for part in self._segments(version, predicate, arity) if part.rows]
-            known = replace(before, segments=(*before.segments, *segments)) if segments else before
+            change = self._change_to(version, predicate, arity)
+            known = replace(before, segments=(*before.segments, change)) if change.rows else before
             self._relations[versioned] = known
         return known
 
@@ -90,20 +78,19 @@ class SparkVersions:
             return SignedRelation(self._transaction.context, arity)
         return self._transaction.supported(predicate, arity).visible
 
-    def _segments(self, version: str, predicate: str, arity: int) -> list[ChangeRows]:
-        change = self.change(predicate, arity)
+    def _change_to(self, version: str, predicate: str, arity: int) -> ChangeRows:
+        """The signed rows that lead from the facts before the transaction to a version."""
         nothing = self._nothing(arity)
-        if version == SETTLED:
-            return [summed([change, self.changing.get(predicate, nothing).times(-1)])]
-        segments = {
-            BEFORE: lambda: nothing,
-            AFTER: lambda: change,
-            KEPT: lambda: change.where(-1),
-            PROVED: lambda: self.proved.get(predicate, nothing),
-            UNTOUCHED: lambda: self.reached.get(predicate, nothing).times(-1),
-            UNSPREAD: lambda: self.spread.get(predicate, nothing).times(-1),
-        }
-        return [segments[version]()]
+        if version == PROVED:
+            return self.proved.get(predicate, nothing)
+        left_out, change = LEFT_OUT[version], self.change(predicate, arity)
+        if VersionPart.NEW in left_out:
+            change = change.where(-1) if VersionPart.GONE in left_out else nothing
+        marked = {VersionPart.REACHED: self.reached, VersionPart.SPREAD: self.spread, VersionPart.LAST: self.changing}
+        taken = [
+            marks[predicate].times(-1) for part, marks in marked.items() if part in left_out and predicate in marks
+        ]
+        return summed([change, *taken])
 
     def _nothing(self, arity: int) -> ChangeRows:
         return ChangeRows.nothing(self._transaction.context, arity)

@@ -1,4 +1,4 @@
-"""Recomputes steps from their inputs, and passes on the difference."""
+"""Runs the rules of whole steps over the facts after the transaction, and passes on what that changes in their support."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 RunJobs = Callable[[Sequence[NodeJob], FrameStore], list[NodeOutcome]]
 
 
-def recompute(
+def derive_in_place(
     steps: Sequence[SparkStep], transaction: SparkTransaction, versions: SparkVersions, run: RunJobs
 ) -> dict[str, int]:
-    """Replaces what steps support by what their rules derive now; gives their rounds by owner.
-
-    They are in order: one may read what another before it derives.
-    """
+    """Make what the rules of steps derive now what they support; return their rounds by owner."""
     store = FrameStore(transaction.context.spark)
     owners: dict[str, set[str]] = {}
     for step in steps:
