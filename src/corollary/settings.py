@@ -28,9 +28,29 @@ DEEPEST = 200
 """How deep terms may be nested that rules make; the text of a program may nest as deep."""
 DEFAULT_ROUNDS = 1_000_000
 """How many rounds a hyper-node may take where no limit was set: so many mostly mean that its rules have no end."""
-STRATEGIES = ("auto", "backward-forward", "dred", "dred-counting", "dred-counting-modules", "recompute")
-WITH_MODULES = ("auto", "dred-counting-modules", "recompute")
-"""Strategies that handle closures by modules; the others follow each rule as it is written."""
+
+
+@dataclass(frozen=True)
+class FollowingStrategy:
+    """How recursive rules follow changes. Without `modules` each rule is followed as it is written, those of closures, too."""
+
+    does: str
+    modules: bool = False
+    counts: bool = False
+    """Whether it counts how often the rules derive each fact."""
+
+
+_DRED_COUNTING = "DRed^c: overdeletes, and uses derivation counters to rederive"
+FOLLOWING = {
+    "auto": FollowingStrategy("whatever is cheapest for the change: DRed, Backward/Forward, or recomputing", modules=True),
+    "backward-forward": FollowingStrategy("looks for another proof of a fact before its deletion spreads"),
+    "dred": FollowingStrategy("DRed: overdeletes, and rederives with the rules"),
+    "dred-counting": FollowingStrategy(_DRED_COUNTING, counts=True),
+    "dred-counting-modules": FollowingStrategy(_DRED_COUNTING, counts=True, modules=True),
+    "recompute": FollowingStrategy("derives everything again", modules=True),
+}
+STRATEGIES = tuple(FOLLOWING)
+WITH_MODULES = tuple(name for name, one in FOLLOWING.items() if one.modules)
 
 
 @dataclass(frozen=True)

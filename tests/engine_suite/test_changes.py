@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from corollary import Change, KnowledgeBase, Limits
 from corollary.diagnostics import ProgramError
+from corollary.reasoning.maintain.backward_forward import _BackwardForward
+from corollary.reasoning.maintain.delete_rederive import _DeleteAndRederive
 from corollary.settings import STRATEGIES
 from corollary.transactions import TransactionResult
-from tests.engine_suite.engines import Engine
+from tests.engine_suite.engines import NOTHING_IS_SMALL, Engine
 from tests.engine_suite.scripts import difference, follow, visible
 from tests.generator import EVERYTHING, scenarios
 
@@ -60,6 +64,38 @@ def test_a_transaction_tells_what_came_and_went_and_touches_only_what_it_reaches
     nothing = kb.apply(Change(insert={"edge": [(3, 4)]}, delete={"edge": [(9, 9)]}))
     assert told(kb, nothing) == ({}, {})
     assert list(nothing.report.steps) == []
+
+
+PHASES = {_DeleteAndRederive: ("rederive", "recount"), _BackwardForward: ("_prove",)}
+FOLLOWED = {
+    "backward-forward": ("backward-forward", 0, {"_prove"}),
+    "dred": ("dred", 3, {"rederive"}),
+    "dred-counting": ("dred-counting", 3, {"recount"}),
+    "dred-counting-modules": ("dred-counting-modules", 3, {"recount"}),
+    "recompute": ("recompute", 0, set()),
+}
+"""What the report says that a strategy was, how many facts it overdeletes, and the phases that are its own."""
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_strategy_runs_the_algorithm_that_it_is_named_after(engine: Engine, strategy: str) -> None:
+    """A fact that loses one of its two derivations stays, and so does what follows from it."""
+    rules = "r1: reach(X) :- start(X). r2: reach(Y) :- reach(X), edge(X, Y). start(1)."
+    edges = "edge(1, 2). edge(1, 3). edge(3, 2). edge(2, 4). edge(4, 5)."
+    kb = engine(rules + edges, strategy=strategy, on_spark=NOTHING_IS_SMALL)
+    kb.materialise()
+    with ExitStack() as patches:
+        phases = {
+            name: patches.enter_context(patch.object(one, name, autospec=True, side_effect=getattr(one, name)))
+            for one, names in PHASES.items()
+            for name in names
+        }
+        (step,) = kb.apply(Change(delete={"edge": [(1, 2)]})).report.steps
+        ran = {name for name, phase in phases.items() if phase.called}
+    found = step.strategy, step.overdeleted, ran
+    assert found in FOLLOWED.values() if strategy == "auto" else found == FOLLOWED[strategy]
+    assert (step.owner, step.deleted, step.inserted) == ("{r2}", 0, 0)
+    assert facts(kb, "reach") == [[(1,), (2,), (3,), (4,), (5,)]]
 
 
 def test_facts_that_are_explicit_and_derived(engine: Engine) -> None:

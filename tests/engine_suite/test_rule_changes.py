@@ -85,3 +85,28 @@ def test_merged_hyper_nodes_keep_what_they_had(engine: Engine, strategy: str, fo
     if engine.name == "spark":
         assert steps(result)["{r1, r2, r3}"].reason.startswith("went on from what it had (-r4)")
     assert facts(kb, "reach") == [[(1,), (2,), (3,), (5,), (6,), (7,)]]
+
+
+# -- owners ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_owners_of_a_closure_among_other_rules_are_the_hyper_nodes_whose_rules_derive_its_facts(
+    engine: Engine, strategy: str
+) -> None:
+    """It is evaluated over external facts, which others bring and nobody has written: they are no facts of its own."""
+    kb = engine(
+        """
+        given: r(X, Y) :- known(X, Y).
+        r1: r(X, Y) :- e(X, Y).
+        r2: r(X, Z) :- r(X, Y), r(Y, Z).
+        r3: e(Y, X) :- r(X, Y), flip(X).
+        known(1, 9). e(1, 2). e(2, 3). e(3, 4). flip(2). r(7, 8). r(8, 9).
+        """,
+        strategy=strategy,
+    )
+    assert kb.owners("r") == {"explicit": 2, "{given}": 1, "{r1, r2, r3}": 13}
+    assert kb.owners("e") == {"explicit": 3, "{r1, r2, r3}": 3}
+    assert {rule.name: rule.derived for rule in kb.rules()} == {"given": 1, "r1": 13, "r2": 13, "r3": 3}
+    kb.delete("r", [(8, 9)])
+    assert kb.owners("r") == {"explicit": 1, "{given}": 1, "{r1, r2, r3}": 12}

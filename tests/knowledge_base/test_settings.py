@@ -8,7 +8,7 @@ import pytest
 from corollary import KnowledgeBase, Limits, ProgramError, Settings
 from corollary.cli.options import chosen_settings
 from corollary.planning.optimisers import NAMES
-from corollary.settings import OPTIMISATIONS, SETTINGS, settings_from_texts
+from corollary.settings import FOLLOWING, OPTIMISATIONS, SETTINGS, settings_from_texts
 from tests.cli.command import corollary
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -176,3 +176,9 @@ def test_spark_refuses_an_index_that_only_the_embedded_engine_has(index: str | d
     (found,) = caught.value.diagnostics
     assert (found.code, found.hint) == ("E413", 'engine="embedded" has it')
     assert found.message == "the setting index asks for the Yield index, which the Spark engine does not have"
+
+
+def test_strategies_are_described_from_one_list() -> None:
+    rows = [f"| `{name}` | {one.does} | {'yes' if one.modules else 'no'} |" for name, one in FOLLOWING.items()]
+    assert "\n".join(rows) in DOCS.with_name("changes.md").read_text(encoding="utf-8")
+    assert ", ".join(f"`{name}`" for name in FOLLOWING) in DOCS.read_text(encoding="utf-8")

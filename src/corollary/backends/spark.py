@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
+from functools import cached_property, reduce
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corollary.analysis import HyperNode, RuleGraph
+from corollary.analysis.lowering import external_predicate
 from corollary.backends.backend import Batch, Difference, only_explicit
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
+from corollary.engines.base import EXPLICIT
 from corollary.io.options import ReadOptions
 from corollary.io.rejects import Rejects
 from corollary.program import FactBlock, InputDeclaration, Query
@@ -370,6 +372,8 @@ class SparkBackend:
 
     def _owners(self, predicate: str) -> dict[str, int]:
         owners = self.store.owners(predicate)
+        if (start := external_predicate(predicate)) in self.store.arities:
+            owners = _owners_around(owners, self.store.owners(start), start)
         counts = {owner: frame.counted().rows or 0 for owner, frame in owners.items()}
         return {owner: count for owner, count in counts.items() if count}
 
@@ -487,3 +491,24 @@ def _unavailable() -> Iterator[None]:
         if not is_of_spark(error):
             raise
         raise ProgramError([Diagnostic(catalogue.SPARK_UNAVAILABLE, explained(error)[1])]) from error
+
+
+def _owners_around(owners: Mapping[str, Frame], external: Mapping[str, Frame], start: str) -> dict[str, Frame]:
+    """The facts by owner, where a closure among other rules starts from external facts (`start` owns explicit ones).
+
+    Other hyper-nodes derive facts of the closed predicate as external ones. The copies of theirs, and of explicit facts, are not
+    what the hyper-node of the closure derives.
+    """
+    from corollary.engines.spark.relations import Frame
+
+    found = {owner: frame for owner, frame in external.items() if owner != start and owner not in owners}
+    for owner, frame in owners.items():
+        others = [one.df.select(*frame.columns) for name, one in external.items() if name != owner]
+        if owner == EXPLICIT or not others:
+            found[owner] = frame
+            continue
+        copies = reduce(lambda left, right: left.union(right), others)
+        if owner in external:
+            copies = copies.join(external[owner].df, frame.columns, "left_anti")
+        found[owner] = Frame(frame.df.join(copies, frame.columns, "left_anti"), frame.arity)
+    return found

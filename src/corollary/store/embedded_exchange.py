@@ -157,10 +157,12 @@ class EmbeddedExchange:
 
 def settings_of(backend: EmbeddedBackend, analysis: Analysis) -> dict[str, Any]:
     """Return how facts are derived, and digests of who owns them: facts that others derived are of no use."""
-    steps = backend.engine.steps(analysis.evaluated)
+    steps, following = backend.engine.steps(analysis.evaluated), backend.engine.following
+    counts, _ = backend.engine.form_of_support
+    uncounted = {step.owner for step in steps if following.modules_of(step)} if counts else ()
     return {
         **backend.settings.stored(),
-        OWNERS: owners_digest(analysis.evaluated, steps, counts_recursion=backend.engine.form_of_support[0]),
+        OWNERS: owners_digest(analysis.evaluated, steps, counts_recursion=counts, uncounted=uncounted),
         AUXILIARY: digest_of_description(sorted(repr(step) for step in steps if is_auxiliary(step.owner))),
         FORMS: described_forms(analysis),
     }

@@ -3,7 +3,7 @@ version."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any, Protocol
@@ -148,13 +148,18 @@ def stored_owner(owner: str) -> str:
     return "{" + ", ".join(sorted(owner.strip("{}").split(", "))) + "}"
 
 
-def owners_digest(graph: RuleGraph, steps: Iterable[Step], *, counts_recursion: bool) -> str:
-    """Return a digest of all that decides what owners of visible facts derive, and how they count, in any order of rules."""
+def owners_digest(
+    graph: RuleGraph, steps: Iterable[Step], *, counts_recursion: bool, uncounted: Container[str] = ()
+) -> str:
+    """Return a digest of all that decides what owners of visible facts derive, and how they count, in any order of rules.
+
+    `uncounted` are recursive ones that do not count where others do.
+    """
     described = [
         (
             stored_owner(step.owner),
             sorted(repr(normalise(graph.rules[rule.name])) for rule in step.rules),
-            step.recursive,
+            "uncounted" if step.owner in uncounted else step.recursive,
         )
         for step in steps
         if isinstance(step, RuleStep) and not is_auxiliary(step.owner)

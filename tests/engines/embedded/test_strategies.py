@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from corollary import KnowledgeBase
+from corollary.diagnostics import ProgramError
 from corollary.engines.embedded.maintenance.changing_facts import FactChange
-from corollary.reasoning.maintain.chooser import ALGORITHMS, by_instances
+from corollary.reasoning.maintain.chooser import ALGORITHMS, by_instances, by_jobs
 from corollary.reasoning.run import Run
 from corollary.settings import STRATEGIES
 from corollary.transactions import Change, MaintenanceReport
@@ -44,6 +45,9 @@ def strategies(report: MaintenanceReport) -> dict[str, str]:
 def test_the_engine_has_the_strategies_that_users_are_told() -> None:
     assert {*ALGORITHMS, "auto", "recompute"} == set(STRATEGIES)
     assert [by_instances(name).name for name in STRATEGIES] == list(STRATEGIES)
+    assert [by_jobs(name, 0).name for name in STRATEGIES] == list(STRATEGIES)
+    with pytest.raises(ProgramError, match="the strategy 'magic' needs an engine that counts rule instances"):
+        by_jobs("magic", 0)
 
 
 def test_an_unknown_strategy_is_refused() -> None:

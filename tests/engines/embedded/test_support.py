@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 
 from corollary import KnowledgeBase
-from corollary.analysis import RuleGraph, checked
-from corollary.analysis.lowering.closures import with_external_facts
+from corollary.analysis import checked
 from corollary.engines.embedded.engine import EXPLICIT, EmbeddedEngine
 from corollary.language import parse_program
 from corollary.program import Aggregation, Constant, Program, Rule, Wildcard, all_terms_of, subterms
@@ -89,12 +88,7 @@ def test_owners_tell_who_supports_the_facts_of_a_predicate() -> None:
 @settings(max_examples=examples(60))
 @given(programs(EVERYTHING))
 def test_owners_do_not_depend_on_how_a_hyper_node_is_evaluated(program: Program) -> None:
-    """By a closure or by rules, with support that was noted meanwhile or not.
-
-    A closure among other rules supports all of its facts, those that the others bring from outside as well.
-    """
-    graph = RuleGraph.of(program.rules)
-    assume(with_external_facts(graph) is graph)
+    """By a closure or by rules, with support that was noted meanwhile or not."""
     names = KnowledgeBase(program).predicates()
     wanted = KnowledgeBase(program, without=["closures"])
     others = [KnowledgeBase(program), KnowledgeBase(program, updates=False)]

@@ -11,6 +11,7 @@ from corollary.analysis.lowering.universe import (
     body_with_universe,
     chosen_from,
     closed_predicate,
+    external_predicate,
     stated_predicates,
     with_universe,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "chosen_from",
     "closed_predicate",
     "evaluated_names",
+    "external_predicate",
     "is_case_of",
     "is_possible",
     "lower",

@@ -12,6 +12,7 @@ import numpy as np
 from numba.core import event
 
 from corollary.analysis import HyperNode, RuleGraph, modules_of
+from corollary.analysis.lowering import external_predicate
 from corollary.engines.base import EXPLICIT, ChangeJournal
 from corollary.engines.embedded.evaluation import Evaluation, FactCount, Plans, RelationStore, Report
 from corollary.engines.embedded.kernels.runner import CORES, Work
@@ -608,6 +609,10 @@ class EmbeddedEngine:
         closed = (self._closed or {}).get(predicate)
         if closed is not None:
             found[closed.owner] = closed.closure.count - closed.external.visible_count
+        start = external_predicate(predicate)
+        external = self._store.relations.get(start)
+        if external is not None and external.owners:
+            found = _owners_around(found, relation, external, start)
         return {owner: count for owner, count in found.items() if count}
 
     def answers(self, query: Query, run: Run | None = None) -> Codes:
@@ -619,6 +624,25 @@ class EmbeddedEngine:
         work = Work(cores=self._cores, run=run or Run())
         evaluation = Evaluation(self._store, work, without=self._without)
         return facts_of(evaluation.answers(normalise_query(query)))
+
+
+def _owners_around(found: dict[str, int], relation: Relation, external: Relation, start: str) -> dict[str, int]:
+    """The numbers of facts by owner, where a closure among other rules starts from external facts (`start` owns explicit ones).
+
+    Other hyper-nodes derive facts of the closed predicate as external ones. The copies of theirs, and of explicit facts, are not
+    what the hyper-node of the closure derives.
+    """
+    supports = {owner: external.support_of(owner)[: external.size] > 0 for owner in external.owners}
+    counts = {owner: count for owner, count in found.items() if owner == EXPLICIT}
+    counts |= {owner: int(has.sum()) for owner, has in supports.items() if owner != start and owner not in found}
+    is_there = np.logical_or.reduce(list(supports.values()))
+    numbers = relation.locate(external.facts)
+    for owner, count in found.items():
+        if owner != EXPLICIT:
+            is_copy = is_there & (numbers >= 0) & (relation.support_of(owner)[numbers] == 1)
+            is_own = supports.get(owner, np.zeros(external.size, np.bool_))
+            counts[owner] = count - int((is_copy & ~is_own).sum())
+    return counts
 
 
 _EXACT = (Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL, Kind.STRING, Kind.IRI, Kind.BOOLEAN)

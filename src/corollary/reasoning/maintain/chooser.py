@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 from corollary.analysis import HyperNode, RuleGraph
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.base import MaintainedStep, OverBudget, StepFacts
+from corollary.planning import NormalRule
 from corollary.planning.steps import Step
 from corollary.program import Atom, atoms_of
 from corollary.reasoning.maintain.backward_forward import maintain_by_checking
 from corollary.reasoning.maintain.counting import touched_groups
 from corollary.reasoning.maintain.delete_rederive import delete_and_rederive
+from corollary.reasoning.maintain.modules import FollowedModule, modules_among, registered_modules
 from corollary.reasoning.maintain.recompute import go_on, recompute
 from corollary.reasoning.maintain.recursive_step import StepChange, insert_only
 from corollary.reasoning.maintain.step_rules import steps_in_order
-from corollary.settings import WITH_MODULES
+from corollary.settings import FOLLOWING
 
 if TYPE_CHECKING:
     from corollary.reasoning.maintain.transaction import Task
@@ -50,7 +52,6 @@ ALGORITHMS: dict[str, Algorithm] = {
     "dred-counting-modules": partial(delete_and_rederive, counts=True),
 }
 """How a recursive step follows changes, by the name of the strategy that always does it so."""
-_COUNTERS = ("dred-counting", "dred-counting-modules")
 
 
 class Way(Enum):
@@ -74,6 +75,20 @@ class Strategy:
     replaces = False  # recomputed facts replace the old ones
     keeps_facts = False  # recursive steps keep facts of their own, and hear of facts that others support by now
     derives_small_steps = False  # together, where an engine gains by that
+    has_modules = False  # registered modules take rules of recursive steps
+
+    def __init__(self) -> None:
+        self._registered = registered_modules() if self.has_modules else {}
+        self._modules: dict[tuple[NormalRule, ...], tuple[FollowedModule, ...]] = {}
+
+    def modules_of(self, step: MaintainedStep | Step) -> Sequence[FollowedModule]:
+        """Return the modules that take rules of a step, of those that were registered when the strategy was made."""
+        if not self._registered or not step.recursive:
+            return ()
+        rules = step.following_rules
+        if rules not in self._modules:
+            self._modules[rules] = modules_among(rules, self._registered)
+        return self._modules[rules]
 
     def note_cost(self, owner: str, instances: int) -> None:
         """A step was derived from nothing, and that took so many rule instances."""
@@ -126,14 +141,29 @@ class _Simple(Strategy):
 
     def __init__(self, name: str) -> None:
         self.name = self.recursive_name = name
-        self.counts_recursion, self.follows_closures = name in _COUNTERS, name in WITH_MODULES
+        self.counts_recursion = FOLLOWING[name].counts
+        self.has_modules = self.follows_closures = FOLLOWING[name].modules
+        super().__init__()
+
+    def counts_instances(self, step: MaintainedStep | Step) -> bool:
+        """Not where modules take rules: they find facts, and no instances."""
+        return super().counts_instances(step) and (not step.recursive or not self.modules_of(step))
 
     def choose_for_recursion(self, task: Task) -> Way:
-        task.report.strategy = self.name
+        task.report.strategy, task.modules = self.name, self.modules_of(task.step)
+        if task.modules:
+            _without_counters(task)
         return Way.FOLLOW
 
     def follow(self, task: Task) -> None:
-        ALGORITHMS[self.name](task, task.facts.facts(task, counts=self.name in _COUNTERS))
+        counts = self.counts_recursion and not task.modules
+        ALGORITHMS[task.report.strategy](task, task.facts.facts(task, counts=counts))
+
+
+def _without_counters(task: Task) -> None:
+    """The counters of DRed^c count instances of rules one by one, which is not how modules find facts (paper 002, section 5)."""
+    names = ", ".join(module.name for module in task.modules)
+    task.report.strategy, task.report.reason = "dred", f"no derivations are counted where a module takes rules: {names}"
 
 
 class _Recompute(Strategy):
@@ -156,7 +186,10 @@ class _ByInstances(Strategy):
     name = recursive_name = "auto"
     replaces = True
 
+    has_modules = True
+
     def __init__(self) -> None:
+        super().__init__()
         self._costs: dict[str, int] = {}
 
     def note_cost(self, owner: str, instances: int) -> None:
@@ -221,7 +254,7 @@ class _ByInstances(Strategy):
             return recomputing(task, "its rules are new")
         if task.facts.was_closed(task.step.heads):
             return recomputing(task, "it was closed")
-        task.go_on, task.has_modules = partial(go_on, task, task.facts), True
+        task.go_on, task.modules = partial(go_on, task, task.facts), self.modules_of(task.step)
         task.may_lose = task.facts.may_lose(task)
         share = _MUCH_LOST if task.may_lose else _MUCH_GAINED
         if reason := _mostly_changed(task) or _much_changed(task, share):
@@ -312,6 +345,8 @@ class _ByJobs(Strategy):
         self.name = self.recursive_name = name
         self.nonrecursive_name = "recompute" if name == "recompute" else "counting"
         self.derives_small_steps = name == "auto"
+        self.has_modules = FOLLOWING[name].modules
+        super().__init__()
         self._recompute_facts = recompute_facts
 
     def choose(self, task: Task) -> Way:
@@ -325,8 +360,9 @@ class _ByJobs(Strategy):
         facts = task.facts.known_to(task.step)
         if self.name == "auto" and facts <= self._recompute_facts and not task.facts.costs_no_job(task.step):
             return recomputing(task, f"{facts:,} facts are derived in no time")
-        task.report.strategy = "dred" if self.name == "auto" else self.name
-        task.has_modules = self.name == "auto"
+        task.report.strategy, task.modules = "dred" if self.name == "auto" else self.name, self.modules_of(task.step)
+        if task.modules and FOLLOWING[self.name].counts:
+            _without_counters(task)
         return Way.FOLLOW
 
     def follow(self, task: Task) -> None:
@@ -335,9 +371,9 @@ class _ByJobs(Strategy):
         most = max(_AT_LEAST, known // _SHARE) if self.name == "auto" else None
         if most is not None and task.step.owner in task.change.heirs:
             task.most_new = max(_AT_LEAST, known)
-        algorithm = ALGORITHMS[task.report.strategy]
+        algorithm, counts = ALGORITHMS[task.report.strategy], FOLLOWING[self.name].counts and not task.modules
         try:
-            algorithm(task, facts.facts(task, counts=self.name in _COUNTERS, most=most))
+            algorithm(task, facts.facts(task, counts=counts, most=most))
         except OverBudget as why:
             raise OverBudget(f"{why}, and it knows {known:,}") from None
 

@@ -57,6 +57,8 @@ class FollowedModule:
     functions: StepModule
 
 
+Registered: TypeAlias = Mapping[str, tuple[FindRules, MakeModule]]
+"""The functions that find the rules of modules and make them, by name."""
 _REGISTERED: dict[str, tuple[FindRules, MakeModule]] = {}
 
 
@@ -73,10 +75,15 @@ def forget_module(name: str) -> None:
     _REGISTERED.pop(name, None)
 
 
-def modules_among(rules: Sequence[NormalRule]) -> tuple[FollowedModule, ...]:
+def registered_modules() -> Registered:
+    """Return the modules that are registered now."""
+    return dict(_REGISTERED)
+
+
+def modules_among(rules: Sequence[NormalRule], registered: Registered) -> tuple[FollowedModule, ...]:
     """Return the modules for the rules of a recursive hyper-node."""
     found, left = [], list(rules)
-    for name, (find, make) in _REGISTERED.items():
+    for name, (find, make) in registered.items():
         taken = frozenset(find(left))
         if taken:
             found.append(FollowedModule(name, taken, make([rule for rule in left if rule.name in taken])))

@@ -34,8 +34,8 @@ class StepChange:
     """How many facts an insertion may bring that is worth following; None is no limit."""
     go_on: Callable[[Mapping[str, Any]], bool] | None = None
     """Adds what follows from the last facts of an insertion that brings much; returns False where there is no other way."""
-    has_modules: bool = False
-    """Whether registered modules take rules of their shape; where rules have changed, all are followed one by one."""
+    modules: Sequence[FollowedModule] = ()
+    """The registered modules that take rules of the step; where rules have changed, all are followed one by one."""
 
 
 class RecursiveStep(Generic[Rows, Heads]):
@@ -50,7 +50,7 @@ class RecursiveStep(Generic[Rows, Heads]):
         self.facts = facts
         self._new = {rule.name for rule in change.new_rules}
         is_same = not change.new_rules and not change.removed_rules
-        self.modules = self.rules.modules if self.uses_modules and change.has_modules and is_same else ()
+        self.modules = change.modules if self.uses_modules and is_same else ()
         self._taken = frozenset(name for module in self.modules for name in module.takes)
         self._own: dict[str, Mapping[str, Rows]] = {}  # what each module has found last, which nobody gives it back
 

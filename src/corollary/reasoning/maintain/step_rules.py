@@ -34,7 +34,6 @@ from corollary.planning.deltas import (
 from corollary.planning.normal_form import alternates
 from corollary.planning.steps import AggregateStep, RuleStep, Step, is_auxiliary, steps_of_rule
 from corollary.program import Atom, Rule, Variable
-from corollary.reasoning.maintain.modules import FollowedModule, modules_among
 
 # Changes outside are reported first, then what follows from them inside, round by round: no instance comes twice.
 _LOSING = Versions(inside=(BEFORE, BEFORE), outside=(KEPT, BEFORE), negated=(EITHER, BEFORE))
@@ -93,11 +92,6 @@ class StepRules:
     def __init__(self, step: RuleStep) -> None:
         self.step = step
         self.heads = step.heads
-
-    @cached_property
-    def modules(self) -> tuple[FollowedModule, ...]:
-        """The registered modules that take rules of the step; those that there are when somebody asks first."""
-        return modules_among(self.step.rules) if self.step.recursive else ()
 
     @cached_property
     def uses(self) -> tuple[tuple[str, int, bool], ...]:

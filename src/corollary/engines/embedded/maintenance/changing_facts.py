@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from traceback import clear_frames
@@ -17,7 +17,7 @@ import numpy as np
 
 from corollary.analysis import RuleGraph
 from corollary.engines.base import EXPLICIT, Signed, TryAgain
-from corollary.engines.embedded.evaluation import RelationStore
+from corollary.engines.embedded.evaluation import Evaluation, RelationStore
 from corollary.engines.embedded.kernels.runner import Work
 from corollary.engines.embedded.maintenance.closed_predicate import (
     ClosedPredicate,
@@ -34,7 +34,9 @@ from corollary.engines.embedded.maintenance.journal import (
     counts_before,
 )
 from corollary.engines.embedded.maintenance.maintained_relation import (
+    GONE,
     Enclosed,
+    Found,
     LazyRows,
     MaintainedRelation,
     Numbers,
@@ -46,30 +48,23 @@ from corollary.engines.embedded.maintenance.maintained_relation import (
     sides_of,
 )
 from corollary.engines.embedded.maintenance.step_facts import EmbeddedStepFacts
-from corollary.engines.embedded.maintenance.step_jobs import (
-    Found,
-    can_go_on,
-    derive_beside,
-    derive_groups,
-    derive_in_place,
-    go_on_beside,
-    recount,
-)
 from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
-from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
+from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of, relation_of
+from corollary.engines.embedded.values.aggregation import aggregate_rows
 from corollary.planning import AggregateSource, normalise_query
 from corollary.planning.deltas import AFTER, CHANGING, whole_rule
-from corollary.planning.steps import RuleStep, is_auxiliary, steps_of_rule
+from corollary.planning.steps import AggregateStep, RuleStep, is_auxiliary, steps_of_rule
 from corollary.program import Query, atoms_of
 from corollary.reasoning.maintain.chooser import Strategy
 from corollary.reasoning.maintain.recompute import Direction, direction
 from corollary.reasoning.maintain.report import Outcome
 from corollary.reasoning.maintain.rule_change import ChangedSteps
-from corollary.reasoning.maintain.step_rules import StepForms
+from corollary.reasoning.maintain.step_rules import StepForms, StepRules, atoms_of_rule
 from corollary.reasoning.maintain.transaction import Task
 from corollary.reasoning.run import Run
 
-_GAINED, _LOST = "gained", "lost"
+_GAINED, _LOST, _COUNT = "gained", "lost", "count"
+_NOBODY = np.empty(0, np.int64)
 _LARGE_PART = 6  # a closure of which more than this part changes is rewritten
 _MANY = 1_000  # facts: fewer are withdrawn one by one
 
@@ -465,25 +460,25 @@ class EmbeddedChangingFacts:
         return self if can_replace else None
 
     def can_go_on(self, step: StepForms) -> bool:
-        return can_go_on(step, self.state)
+        return _can_go_on(step, self.state)
 
     def derive_beside(self, task: Task, direction: Direction, *, most: int | None = None) -> None:
         if task.step.groups is not None:
-            derive_groups(task.step, self.state)
+            _derive_groups(task.step, self.state)
             return
         with self.work.trying(most) if most is not None else contextlib.nullcontext():
-            derive_beside(task, self.state, direction)
+            _derive_beside(task, self.state, direction)
 
     def go_on_beside(self, task: Task, last: Found, direction: Direction) -> None:
-        go_on_beside(task, self.state, last, direction)
+        _go_on_beside(task, self.state, last, direction)
 
     def derive_in_place(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
-            derive_in_place(task, self.state)
+            _derive_in_place(task, self.state)
 
     def recount(self, step: StepForms) -> None:
         if isinstance(step.step, RuleStep):
-            for name, numbers in recount(step.rules, self.state).items():
+            for name, numbers in _recount(step.rules, self.state).items():
                 self._note_gone(name, numbers)
 
     def direction_of(self, predicate: str, arity: int) -> Direction:
@@ -626,7 +621,7 @@ class EmbeddedChangingFacts:
         (step,) = (step for step in steps if step.owner == closed.owner)
         transaction.keep_relation(predicate, relation_of_closure(closed))
         if strategy.counts_instances(step):
-            recount(step.rules, transaction)
+            _recount(step.rules, transaction)
             maintained = transaction.relation(predicate, 2)
             self.carried += changes_of_relation(predicate, maintained)
             maintained.commit()
@@ -667,3 +662,135 @@ def explicit_rows(relation: Relation) -> Codes:
     if not relation.owners:
         return relation.facts
     return relation.rows[np.flatnonzero(relation.support_of(EXPLICIT)[: relation.size])]
+
+
+# -- whole steps -------------------------------------------------------------------------------------------------------
+
+# Rules run over the facts after the transaction: beside what is there, in place, or to count their instances.
+
+
+def _derive_beside(task: Task, transaction: EmbeddedTransaction, direction: Direction) -> None:
+    step = task.rules.step
+    store = _inputs(task, transaction)
+    store.counted = not step.recursive
+    others = {name: transaction.others(name, arity, step.owner) for name, arity in task.rules.heads.items()}
+    for name, relation in others.items():
+        store.relations[name] = relation_of(relation.facts) if step.recursive else relation
+    evaluation = Evaluation(store, transaction.work)
+    with transaction.work.counting(_facts_with(task, transaction, store)):
+        report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
+    task.report.rounds += report.rounds if step.recursive else 0
+    for name, relation in others.items():
+        found = store.relations[name]
+        after = _with_support(found, relation, step.owner) if step.recursive else found
+        transaction.set_recomputed(name, after, direction)
+
+
+def _can_go_on(step: StepForms, transaction: EmbeddedTransaction) -> bool:
+    """Whether the rounds of a step can begin with facts that are there, and end before a fixpoint."""
+    return Evaluation(RelationStore(), transaction.work).can_go_on(step.rules.step.rules, step.rules.step.modules)
+
+
+def _go_on_beside(task: Task, transaction: EmbeddedTransaction, last: Found, direction: Direction) -> None:
+    """Copy what is there; the rounds are those of a first materialisation."""
+    step = task.rules.step
+    store = _inputs(task, transaction)
+    evaluation = Evaluation(store, transaction.work)
+    starts, known = {}, {}
+    for name, arity in task.rules.heads.items():
+        maintained = transaction.relation(name, arity)
+        is_old = (maintained.flags[: maintained.relation.size] & GONE) == 0
+        new = last.get(name, _NOBODY)  # the last round may have brought facts of other heads only
+        is_old[new] = False
+        known[name] = np.concatenate((np.flatnonzero(is_old), new))
+        store.relations[name] = relation_of(maintained.rows(known[name]))
+        starts[name] = len(known[name]) - len(new)
+    with transaction.work.counting(_facts_with(task, transaction, store)):
+        task.report.rounds += evaluation.go_on(step.rules, starts).rounds
+    for name, arity in task.rules.heads.items():
+        before, after = transaction.relation(name, arity).relation, store.relations[name]
+        after.number_rows()
+        for owner in before.owners:
+            after.support_of(owner)[: len(known[name])] = before.support_of(owner)[known[name]]
+        after.mark(step.owner, len(known[name]))
+        transaction.set_recomputed(name, after, direction)
+
+
+def _with_support(found: Relation, others: Relation, owner: str) -> Relation:
+    """Return the facts that a recursive step derives, with its own support; `others` are the facts of other owners."""
+    known = others.size
+    if not np.array_equal(found.facts[:known], others.facts):  # a closure has its own order
+        rows = found.facts
+        found = relation_of(np.concatenate([others.facts, rows[~others.contains(rows)]]))
+    found.number_rows()
+    for other in others.owners:
+        found.support_of(other)[:known] = others.support_of(other)[:known]
+    found.mark(owner, known)
+    return found
+
+
+def _recount(rules: StepRules, transaction: EmbeddedTransaction) -> Found:
+    """Set the support of a step to the instances of its rules over the facts that are visible now; return the rows that this
+    left without support."""
+    gone = {}
+    for name, arity in rules.heads.items():
+        found = Relation(arity, counted=True)
+        for rule in rules.step.rules:
+            if rule.head.predicate == name:
+                transaction.views.run(rules.whole[rule.name], found, _COUNT)
+        maintained = transaction.supported(name, arity)
+        numbers = maintained.place(facts_of(found))
+        gone[name] = maintained.set_support(rules.step.owner, numbers, found.support_of(_COUNT)[: len(numbers)])
+    return gone
+
+
+def _derive_in_place(task: Task, transaction: EmbeddedTransaction) -> None:
+    step = task.rules.step
+    store = _inputs(task, transaction)
+    for name, arity in task.rules.heads.items():
+        maintained = transaction.relation(name, arity)
+        store.relations[name] = relation_of(maintained.rows(maintained.supported_by_others(step.owner, GONE)))
+    evaluation = Evaluation(store, transaction.work)
+    with transaction.work.counting(_facts_with(task, transaction, store)):
+        report = evaluation.evaluate(step.rules, step.modules, recursive=True, owner=step.owner)
+    task.report.rounds += report.rounds
+    for name, arity in task.rules.heads.items():
+        maintained = transaction.relation(name, arity)
+        numbers = maintained.place(facts_of(store.relations[name]))
+        own = numbers[maintained.external_support(step.owner, numbers) == 0]
+        maintained.set_support(step.owner, own, 1)
+
+
+def _facts_with(task: Task, transaction: EmbeddedTransaction, store: RelationStore) -> Callable[[], int]:
+    """The number of facts where those of the step's heads are the ones in a store; a later step may take what others have."""
+    heads = {name: arity for name, arity in task.rules.heads.items() if not is_auxiliary(name)}
+    if not transaction.work.run.counts_facts:
+        return lambda: 0
+    others = transaction.work.facts()
+    for name, arity in heads.items():
+        _, inserted, left = transaction.change_of(name, arity)
+        others += transaction.unsettled.get(name, 0) - left - inserted - store.relations[name].size
+    return lambda: others + sum(store.relations[name].size for name in heads)
+
+
+def _inputs(task: Task, transaction: EmbeddedTransaction) -> RelationStore:
+    """The current facts that other steps derive."""
+    store = RelationStore()
+    store.universe = transaction.store.universe
+    arities = {atom.predicate: atom.arity for rule in task.rules.step.rules for atom in atoms_of_rule(rule)}
+    for name, arity in arities.items():
+        if name not in task.rules.heads:
+            store.relations[name] = transaction.current(name, arity)
+    return store
+
+
+def _derive_groups(step: StepForms, transaction: EmbeddedTransaction) -> None:
+    """All groups of an aggregation."""
+    aggregation, universe = step.step, transaction.store.universe
+    assert isinstance(aggregation, AggregateStep)
+    bindings = facts_of(transaction.current(aggregation.bindings, len(aggregation.names)))
+    columns = {name: place for place, name in enumerate(aggregation.names)}
+    found = facts_of(aggregate_rows(bindings, columns, aggregation.group_by, aggregation.operations, universe))
+    after = Relation(found.shape[1], universe.code_bits, counted=True)
+    after.append_distinct(np.ascontiguousarray(found), step.owner)
+    transaction.set_recomputed(aggregation.result, after)

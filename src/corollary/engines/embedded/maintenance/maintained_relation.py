@@ -20,6 +20,8 @@ from corollary.reasoning.maintain.recompute import BOTH, Direction
 from corollary.reasoning.maintain.report import Outcome
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Found: TypeAlias = dict[str, Numbers]
+"""Numbers of rows by predicate."""
 
 GONE = 1  # the fact is not visible after the transaction
 UNBORN = 2  # the fact was not visible before it

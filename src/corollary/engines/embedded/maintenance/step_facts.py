@@ -16,10 +16,10 @@ from corollary.engines.embedded.maintenance.maintained_relation import (
     REACHED,
     SPREAD,
     UNBORN,
+    Found,
     MaintainedRelation,
     Numbers,
 )
-from corollary.engines.embedded.maintenance.step_jobs import Found
 from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.planning import NormalRule

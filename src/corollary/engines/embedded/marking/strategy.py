@@ -114,6 +114,7 @@ class MarkingStrategy(Strategy):
     keeps_facts = True
 
     def __init__(self, method: Method, *, adapts: bool = False) -> None:
+        super().__init__()
         self.name = self.recursive_name = method.name
         self.method = method
         self.look: Callable[[], Upcoming | None] = lambda: None

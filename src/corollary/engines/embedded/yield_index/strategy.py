@@ -15,7 +15,7 @@ import numpy as np
 
 from corollary.analysis import RuleGraph
 from corollary.analysis.lowering import rule_of_case
-from corollary.engines.base import OverBudget
+from corollary.engines.base import MaintainedStep, OverBudget
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation, distinct
 from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
 from corollary.engines.embedded.relations.relation import Relation
@@ -26,6 +26,7 @@ from corollary.planning.steps import Step
 from corollary.program import Atom
 from corollary.reasoning.maintain.chooser import Strategy, Way
 from corollary.reasoning.maintain.counting import counted_rules
+from corollary.reasoning.maintain.modules import FollowedModule
 from corollary.reasoning.maintain.step_rules import ATOMS_TO_INDEX, StepForms
 from corollary.reasoning.maintain.transaction import Task
 
@@ -133,6 +134,7 @@ class YieldStrategy(Strategy):
     """`others` follows what the index does not."""
 
     def __init__(self, others: Strategy, wanted: str | Mapping[str, str], *, discards_errors: bool) -> None:
+        super().__init__()
         self._others = others
         self.name, self.recursive_name, self.nonrecursive_name = (
             others.name,
@@ -153,6 +155,12 @@ class YieldStrategy(Strategy):
 
     def note_cost(self, owner: str, instances: int) -> None:
         self._others.note_cost(owner, instances)
+
+    def modules_of(self, step: MaintainedStep | Step) -> Sequence[FollowedModule]:
+        return self._others.modules_of(step)
+
+    def counts_instances(self, step: MaintainedStep | Step) -> bool:
+        return self._others.counts_instances(step)
 
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
         return self._others.steps(graph)
