@@ -42,7 +42,9 @@ class FollowingStrategy:
 
 _DRED_COUNTING = "DRed^c: overdeletes, and uses derivation counters to rederive"
 FOLLOWING = {
-    "auto": FollowingStrategy("whatever is cheapest for the change: DRed, Backward/Forward, or recomputing", modules=True),
+    "auto": FollowingStrategy(
+        "whatever is cheapest for the change: DRed, Backward/Forward, or recomputing", modules=True
+    ),
     "backward-forward": FollowingStrategy("looks for another proof of a fact before its deletion spreads"),
     "dred": FollowingStrategy("DRed: overdeletes, and rederives with the rules"),
     "dred-counting": FollowingStrategy(_DRED_COUNTING, counts=True),

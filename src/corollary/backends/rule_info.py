@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corollary.analysis import Analysis, HyperNode, RuleGraph, module_name
@@ -33,10 +33,15 @@ def rule_infos(analysis: Analysis, backend: Backend, run: Run) -> list[RuleInfo]
 
 def owners_by_name(predicate: str, analysis: Analysis, backend: Backend, run: Run) -> dict[str, int]:
     """Return how many facts of a predicate each owner supports; a hyper-node has the names of its rules that `rules` shows."""
-    known = analysis.lowered.rules
+    known, graph = analysis.lowered.rules, analysis.evaluated
+    # A closure runs under the names of some of its rules; it is shown with all of them.
+    whole = {
+        graph.node_of[name]: node.rules
+        for node in analysis.lowered.hyper_nodes
+        for name in [name for name in node.rules if name in graph.rules][:1]
+    }
     shown = {
-        str(node): str(replace(node, rules=tuple(dict.fromkeys(written_name(name, known) for name in node.rules))))
-        for node in analysis.evaluated.hyper_nodes
+        str(node): str(replace(node, rules=whole.get(node) or _written(node, known))) for node in graph.hyper_nodes
     }
     found: dict[str, int] = {}
     for owner, count in backend.owners([predicate], run)[predicate].items():
@@ -61,6 +66,11 @@ def _info(rule: Rule, analysis: Analysis, backend: Backend, owners: dict[str, di
         backend.strategy(own[0]),
         sum(owners[head].get(str(node), 0) for head in heads for node in evaluated),
     )
+
+
+def _written(node: HyperNode, known: Mapping[str, Rule]) -> tuple[str, ...]:
+    """The rules, among those known, in whose place those of a hyper-node run."""
+    return tuple(dict.fromkeys(written_name(name, known) for name in node.rules))
 
 
 def _evaluated(names: Sequence[str], graph: RuleGraph) -> list[HyperNode]:

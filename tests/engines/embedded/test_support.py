@@ -134,3 +134,5 @@ def test_owners_are_named_after_the_rules_of_the_program() -> None:
     assert list(kb.owners("e")) == ["explicit", "{r1, r2, r3}"]
     assert list(kb.owners("r")) == ["{r1, r2, r3}"]
     assert {rule.hyper_node for rule in kb.rules()} == {"{r1, r2, r3}"}
+    kb.add_rules("turn: r(X, Y) :- r(Y, X).")  # part of the closure now, and evaluated by a rule of another name
+    assert list(kb.owners("r")) == ["{r1, r2, r3, turn}"]
