@@ -14,6 +14,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -53,7 +54,8 @@ NEAR = (
 )
 """Files of the package, the tests for them, and which of those."""
 
-LIMIT = 900  # seconds for the tests of one step; a mutant that takes longer is caught
+LIMIT = 600  # seconds of processor time for the tests of one step; a mutant that takes longer is caught
+_WAITS = 10  # times as long by the clock: then it waits for what never comes
 
 _TURNED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,),
@@ -292,18 +294,20 @@ class Copy:
         environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
         running = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True,
+            start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit))),
         )  # fmt: skip
         try:
-            text, _ = running.communicate(timeout=limit)
+            text, _ = running.communicate(timeout=_WAITS * limit)
         except subprocess.TimeoutExpired:
-            return f"no end after {limit:.0f} s"
+            return f"no end after {_WAITS * limit:.0f} s"
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)  # and what it has started
             running.wait()
         if running.returncode in (0, 5):  # 5: no test of that kind
             return ""
+        if running.returncode < 0:
+            return f"signal {-running.returncode}, which may be the end of {limit:.0f} s"
         named = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
         return named[0] if named else text.strip().splitlines()[-1]
 
