@@ -3,6 +3,7 @@
 `python -m benchmarks compare OTHER` measures another checkout and this one in turn (see `benchmarks.compare`).
 `python -m benchmarks cliffs` looks for costs that jump where they should grow slowly (see `benchmarks.cliffs.command`).
 `python -m benchmarks maintenance` measures what changes of facts and rules cost (see `benchmarks.maintenance.command`).
+`python -m benchmarks modules` measures what modules for closures save (see `benchmarks.modules.command`).
 `python -m benchmarks spark` measures the Spark engine (see `benchmarks.spark.command`).
 `python -m benchmarks streams` measures streams of updates (see `benchmarks.streams.command`).
 `python -m benchmarks store` measures knowledge bases in a directory (see `benchmarks.store.command`).
@@ -29,7 +30,7 @@ from benchmarks.experiments import UnknownName
 from benchmarks.suite import names, run, select
 from benchmarks.table import print_report
 
-KINDS = ("builtins", "cliffs", "language", "maintenance", "spark", "store", "streams", "yield")
+KINDS = ("builtins", "cliffs", "language", "maintenance", "modules", "spark", "store", "streams", "yield")
 _FOLDERS = {"yield": "yield_index"}  # a word of Python is no name of a package
 _LEAST_WIDTH = 200  # of the tables; a narrower terminal breaks their lines
 

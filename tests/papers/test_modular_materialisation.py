@@ -51,11 +51,11 @@ def test_the_two_programs_are_the_two_closure_modules() -> None:
 MIXED = "r(X, Y) :- e(X, Y).  r(X, Z) :- r(X, Y), r(Y, Z).  e(Y, X) :- r(X, Y), flip(X)."
 
 
-def mixed(**options: object) -> tuple[KnowledgeBase, int]:
+def mixed(text: str = MIXED, **options: object) -> tuple[KnowledgeBase, int]:
     """A closure over 360 random edges, some of which rules turn around, and the rule instances that deriving it took."""
     random = Random(1)
     edges = sorted({(random.randrange(300), random.randrange(300)) for _ in range(360)})
-    kb = KnowledgeBase(MIXED, **options)  # type: ignore[arg-type]
+    kb = KnowledgeBase(text, **options)  # type: ignore[arg-type]
     kb.insert("e", edges)
     kb.insert("flip", [(node,) for node in sorted(random.sample(range(300), 6))])
     return kb, sum(node.instances for node in kb.materialise().nodes)
@@ -82,3 +82,13 @@ def test_deleting_an_edge_that_changes_nothing_takes_few_instances() -> None:
 def test_modules_save_most_instances_of_counting() -> None:
     with_modules, without = (mixed(strategy=name)[0] for name in ("dred-counting-modules", "dred-counting"))
     assert 20 * instances_of_deleting(with_modules, (1, 142)) < instances_of_deleting(without, (1, 142))
+
+
+@pytest.mark.parametrize("condition", ["X != Z", "not flip(Y)", "not flip(Y), X != Z", "not flip(X)"])
+def test_a_closure_with_a_condition_is_a_module_too(condition: str) -> None:
+    text = MIXED.replace("r(Y, Z).", f"r(Y, Z), {condition}.")
+    with_modules, without = (mixed(text, strategy=name) for name in ("dred-counting-modules", "dred-counting"))
+    assert with_modules[0].count("r") == without[0].count("r")
+    assert 5 * with_modules[1] < without[1]
+    edge = (1, 142)
+    assert 10 * instances_of_deleting(with_modules[0], edge) < instances_of_deleting(without[0], edge)
