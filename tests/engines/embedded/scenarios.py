@@ -22,9 +22,8 @@ def deriving_everything(is_wanted: bool) -> Iterator[None]:
     """For this time every change of facts is large enough to derive everything from scratch, or none is."""
     least = 0 if is_wanted else 1 << 40
     always = {"_LARGE_SHARE": 1 << 40, "_CONCERNED": 0.0, "_MANY_NODES": 0} if is_wanted else {}
-    with patch.object(engine, "LEAST_LARGE_CHANGE", least):
-        with patch.multiple(chooser, LEAST_LARGE_CHANGE=least, **always):
-            yield
+    with patch.object(engine, "LEAST_LARGE_CHANGE", least), patch.multiple(chooser, LEAST_LARGE_CHANGE=least, **always):
+        yield
 
 
 def engine_of(kb: KnowledgeBase) -> EmbeddedEngine:
