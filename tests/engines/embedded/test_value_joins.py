@@ -145,3 +145,12 @@ def test_a_change_costs_what_it_changes() -> None:
     kb.count("r")
     result = kb.apply(Change(insert={"c": [(7, 8)]}, delete={"nat": [(100,)]}))
     assert sum(step.instances for step in result.report.steps) < 10
+
+
+@pytest.mark.parametrize("updates", [True, False])
+def test_an_aggregation_leaves_out_instances_whose_expressions_have_no_value(updates: bool) -> None:
+    text = "r(N, S) :- AGGREGATE(c(N, C), nat(V), 2 * V = C) ON N WITH COUNT(V) AS S."
+    kb = KnowledgeBase(text, updates=updates)
+    kb.insert("c", [(0, 0), (0, 4)])
+    kb.insert("nat", [("text",), (2,)])
+    assert set(kb.facts("r")) == {(0, 1)}

@@ -270,7 +270,7 @@ class PreparedPlan:
 
     def __init__(self, plan: RulePlan, rows: Rows, work: Work, body: NormalBody | None = None) -> None:
         self._plan = plan
-        self._body = body
+        self._body = body if not work.discards_errors else None
         self._rows = rows
         self._work = work
         self._is_projection = _is_projection(plan)
