@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import Change, KnowledgeBase
-from corollary.engines.embedded.maintenance import step_facts
-from corollary.reasoning.maintain import chooser
+from corollary.reasoning.maintain import chooser, recursive_step
 from tests.budgets import examples
 from tests.engine_suite.scripts import apply, difference, expected, minus, visible
 from tests.engines.embedded.trusted_state import check_state, keep_journal
@@ -36,7 +35,7 @@ def test_steps_that_give_up_following_at_any_point_derive_the_same(profile: str)
         before = visible(kb)
         unbounded = {"_MUCH_LOST": 2.0, "_MUCH_GAINED": 2.0, "_START": 1 << 40}
         with (
-            patch.multiple(step_facts, _FEW=few, _PART=1 << 40),
+            patch.multiple(recursive_step, _FEW=few, _PART=1 << 40),
             patch.multiple(chooser, _AT_LEAST=instances, _MOST=2.0, **unbounded),
         ):
             for change, after_change in zip(scenario.changes, later, strict=True):

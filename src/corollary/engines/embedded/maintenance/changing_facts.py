@@ -676,6 +676,9 @@ def _derive_beside(task: Task, transaction: EmbeddedTransaction, direction: Dire
     others = {name: transaction.others(name, arity, step.owner) for name, arity in task.rules.heads.items()}
     for name, relation in others.items():
         store.relations[name] = relation_of(relation.facts) if step.recursive else relation
+        if relation.size:
+            # Other owners will look for their facts in it: numbers in the set from the beginning save filling another one then.
+            store.relations[name].number_rows()
     evaluation = Evaluation(store, transaction.work)
     with transaction.work.counting(_facts_with(task, transaction, store)):
         report = evaluation.evaluate(step.rules, step.modules, recursive=step.recursive, owner=step.owner)
@@ -704,6 +707,8 @@ def _go_on_beside(task: Task, transaction: EmbeddedTransaction, last: Found, dir
         is_old[new] = False
         known[name] = np.concatenate((np.flatnonzero(is_old), new))
         store.relations[name] = relation_of(maintained.rows(known[name]))
+        if any(owner != step.owner for owner in maintained.relation.owners):
+            store.relations[name].number_rows()
         starts[name] = len(known[name]) - len(new)
     with transaction.work.counting(_facts_with(task, transaction, store)):
         task.report.rounds += evaluation.go_on(step.rules, starts).rounds
