@@ -126,12 +126,12 @@ class Settings:
     strict: bool = _setting(False, "a row of a file that does not fit is an error instead of being rejected")
     on_error: str = _setting(
         "discard",
-        "what happens if arithmetic in a rule has no value: discard the rule instance, or stop",
+        "what happens if arithmetic in a rule has no value",
         ("discard", "stop"),
         stored=True,
     )
     updates: bool = _setting(
-        True, "facts and rules will change; with `False`, deriving is faster and a change derives everything again"
+        True, "facts and rules will change; with `false`, deriving is faster and a change derives everything again"
     )
     without: frozenset[str] = _setting(
         frozenset(), "optimisations to switch off", names=("optimisation", OPTIMISATIONS), stored=True
@@ -145,7 +145,7 @@ class Settings:
     )
     unsafe: str = _setting(
         "reject",
-        "whether a rule with an unsafe variable is rejected, or the variable ranges over the universe",
+        "what happens to a rule with an unsafe variable",
         UNSAFE,
         stored=True,
     )
@@ -153,7 +153,7 @@ class Settings:
         False, "one name with several numbers of arguments is several predicates, `p/1` and `p/2`", stored=True
     )
     strategy: str = _setting("auto", "how recursive rules are maintained", STRATEGIES, stored=True)
-    index: str | Mapping[str, str] = _setting("auto", "how changed facts find matching facts in rules", INDEXES)
+    index: str | Mapping[str, str] = _setting("auto", "how changed facts find matching facts", INDEXES)
     mode: str = _setting("auto", "how queries are answered before everything has been derived", MODES)
     allow: frozenset[str] = _setting(
         frozenset(),

@@ -139,9 +139,9 @@ def test_settings_of_spark_have_a_keyword_of_their_own() -> None:
     from corollary.engines.spark.context import WAYS, SparkSettings
     from corollary.engines.spark.strategies.chooser import STRATEGIES
 
-    with pytest.raises(TypeError, match="and not SparkSettings; spark_settings=… takes it"):
+    with pytest.raises(TypeError, match="not SparkSettings; spark_settings=… takes it"):
         KnowledgeBase("p(1).", settings=SparkSettings(fold_every=3))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="and not dict; each setting is a keyword"):
+    with pytest.raises(TypeError, match="not dict; each setting is also a keyword"):
         KnowledgeBase("p(1).", settings={"strategy": "dred"})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no strategy 'foo' on Spark; there are single-task, decomposable"):
         SparkSettings(strategy="foo")
