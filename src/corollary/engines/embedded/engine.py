@@ -41,7 +41,7 @@ from corollary.planning import normalise, normalise_query
 from corollary.planning.optimisers import SUBSUMED, make_only_exact, optimised_rules
 from corollary.planning.steps import Step, is_auxiliary
 from corollary.program import Comparison, Query, Rule
-from corollary.reasoning.maintain.chooser import LEAST_LARGE_CHANGE, Strategy, by_instances, is_large
+from corollary.reasoning.maintain.chooser import Strategy, by_instances, is_large
 from corollary.reasoning.maintain.from_scratch import change_from_scratch
 from corollary.reasoning.maintain.report import Outcome, StepReport
 from corollary.reasoning.maintain.step_rules import ATOMS_TO_INDEX, StepForms
@@ -222,15 +222,18 @@ class EmbeddedEngine:
         changed = {name: len(rows) for name, rows in facts.delete.items()}
         for name, rows in facts.insert.items():
             changed[name] = changed.get(name, 0) + len(rows)
-        if sum(changed.values()) < LEAST_LARGE_CHANGE:
+        if not is_large(changed, self._graph, self._explicit_count, self._costs):
             return False
-        if any(closed.closure.count > _MANY_PAIRS for closed in (self._closed or {}).values()):
-            return False  # closures follow changes well, and are never written out
+        # Closures follow changes well, and are never written out.
+        return not any(closed.closure.count > _MANY_PAIRS for closed in (self._closed or {}).values())
+
+    def _explicit_count(self) -> int:
         heads = {rule.head.predicate for rule in self._graph.rules.values()}
-        # No seconds: where the machine is busy, they say that a node of ten facts is most of the work.
-        costs = {node.node: node.instances + node.new_facts for node in self.report.nodes}
-        explicit = sum(self.count(name) for name in self.predicates if name not in heads)
-        return is_large(changed, explicit, self._graph, costs)
+        return sum(self.count(name) for name in self.predicates if name not in heads)
+
+    def _costs(self) -> dict[HyperNode, int]:
+        """Return the cost of deriving each hyper-node. No seconds: on a busy machine a node of ten facts would be most of it."""
+        return {node.node: node.instances + node.new_facts for node in self.report.nodes}
 
     def _apply_from_scratch(self, facts: FactChange, run: Run, journal: ChangeJournal | None) -> Outcome:
         maintainer = self._follow()

@@ -39,7 +39,7 @@ _TRIES = 5  # times as many instances as a deletion has taken: then what is left
 _START = 5  # a recursive step that starts to change in more than this part of its facts is recomputed
 _SHARE = 20  # a deletion that reaches more than this part of the facts is not followed by jobs
 _LARGE_SHARE = 6  # a change of more than this part of the explicit facts is large
-LEAST_LARGE_CHANGE = 1_000  # facts; smaller changes are never large
+_LEAST_CHANGE = 1_000  # facts; smaller changes are never large
 _CONCERNED = 0.8  # of deriving everything has to be concerned by a large change
 _NODE_COST = 500  # rule instances: what a hyper-node costs that derives nothing
 _MANY_NODES = 10  # hyper-nodes; fewer choose well for themselves
@@ -404,23 +404,28 @@ def by_jobs(name: str, recompute_facts: int) -> Strategy:
 # -- all steps at once ---------------------------------------------------------------------------------------------------
 
 
-def is_large(changed: Mapping[str, int], explicit: int, graph: RuleGraph, costs: Mapping[HyperNode, int]) -> bool:
+def is_large(
+    changed: Mapping[str, int],
+    graph: RuleGraph,
+    explicit: Callable[[], int],
+    costs: Callable[[], Mapping[HyperNode, int]],
+) -> bool:
     """Whether a change concerns so much that deriving everything costs least.
 
     Each hyper-node chooses for itself how it follows a change, and what it passes on is found fact by fact. Where most of them
     would be recomputed, all of that is work beside deriving.
 
-    `changed` are the numbers of changed facts by predicate, `explicit` that of all explicit facts; `costs` are in rule instances.
+    `changed` are the numbers of changed facts by predicate, `explicit` gives that of all explicit facts, `costs` those of
+    deriving the hyper-nodes, in rule instances; most changes are too small for anybody to ask.
     """
-    if (
-        sum(changed.values()) < max(LEAST_LARGE_CHANGE, explicit // _LARGE_SHARE)
-        or len(graph.hyper_nodes) < _MANY_NODES
-    ):
+    size = sum(changed.values())
+    if size < _LEAST_CHANGE or len(graph.hyper_nodes) < _MANY_NODES or size < explicit() // _LARGE_SHARE:
         return False
+    known = costs()
     concerned, names, total = 0, set(changed), 0
     for node in graph.hyper_nodes:
         rules = [graph.rules[name] for name in node.rules]
-        cost = _NODE_COST + costs.get(node, 0)
+        cost = _NODE_COST + known.get(node, 0)
         total += cost
         heads = {rule.head.predicate for rule in rules}
         if names & heads or any(atom.predicate in names for rule in rules for atom, _ in atoms_of(rule.body)):

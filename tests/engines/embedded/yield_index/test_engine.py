@@ -176,7 +176,7 @@ def test_what_a_user_says_holds() -> None:
     assert not choice.uses_index("r2")
 
 
-@pytest.mark.parametrize(("index", "is_wrapped"), [("hash", False), ("auto", True), ({"r2": "hash"}, False)])
+@pytest.mark.parametrize(("index", "is_wrapped"), [("hash", False), ("auto", True), ({"r1": "hash"}, True)])
 def test_the_index_is_around_changes_while_a_rule_may_use_it(index: str | dict[str, str], is_wrapped: bool) -> None:
     kb = KnowledgeBase("r1: p(X) :- q(X, Y), r(Y). q(1, 2). r(2).", index=index)
     kb.materialise()
