@@ -325,3 +325,13 @@ def test_what_a_change_takes_away_does_not_count(way: dict[str, Any]) -> None:
     kb.limits = Limits(facts=0)
     kb.apply(Change(delete={"e": [(0, 0), (1, 1)], "t": [(1,)]}))
     assert [kb.count(name) for name in "erst"] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_facts_that_modules_keep_for_themselves_do_not_count(way: dict[str, Any]) -> None:
+    kb = KnowledgeBase("p(X, Y) :- e(X, Y).", **way)
+    kb.materialise()
+    kb.limits = Limits(facts=2)
+    rules = "p(X, Y) :- p(X, Z), e(Z, Y). p(X, Y) :- p(X, Z), p(Z, Y), X != Y."
+    kb.apply(Change(insert={"e": [(0, 0)]}, add_rules=(rules,)))
+    assert (kb.count("e"), kb.count("p")) == (1, 1)

@@ -95,19 +95,19 @@ def test_what_is_right_is_verified(place: Path) -> None:
     assert run.stdout == "the stored facts are exactly those that follow from the explicit facts\n"
 
 
-def test_what_is_wrong_is_told(place: Path) -> None:
+def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from corollary import KnowledgeBase
+    from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts
     from corollary.engines.embedded.maintenance.journal import SupportChange
 
     kb = KnowledgeBase.open(place / "kb")
-    engine = kb._backend.engine
-    right = engine.support_changes
+    right = EmbeddedChangingFacts.support_changes
 
-    def wrong() -> list[SupportChange]:
-        """One fact of path is forgotten."""
-        return [change for change in right() if change.predicate != "path"]
+    def wrong(facts: EmbeddedChangingFacts) -> list[SupportChange]:
+        """The facts of path are forgotten."""
+        return [change for change in right(facts) if change.predicate != "path"]
 
-    engine.support_changes = wrong
+    monkeypatch.setattr(EmbeddedChangingFacts, "support_changes", wrong)
     kb.insert("edge", [(3, 4)])
     run = corollary("verify", "kb", cwd=place)
     assert run.returncode == 3

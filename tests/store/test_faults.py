@@ -294,8 +294,8 @@ def test_a_change_that_was_interrupted_after_its_version_was_written_is_not_forg
     kb.insert("edge", [(50, 51)])
     write = kb._durable._write
 
-    def interrupted_after() -> None:
-        write()
+    def interrupted_after(*version: object) -> None:
+        write(*version)
         raise KeyboardInterrupt
 
     kb._durable._write = interrupted_after

@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 from corollary import KnowledgeBase
 from corollary.backends.embedded import EmbeddedBackend
-from corollary.engines.embedded import engine
 from corollary.engines.embedded.engine import EmbeddedEngine
 from corollary.program import Constant
 from corollary.reasoning.maintain import chooser
@@ -20,9 +19,8 @@ Support = dict[tuple[str, str], dict[Fact, int]]
 @contextmanager
 def deriving_everything(is_wanted: bool) -> Iterator[None]:
     """For this time every change of facts is large enough to derive everything from scratch, or none is."""
-    least = 0 if is_wanted else 1 << 40
-    always = {"_LARGE_SHARE": 1 << 40, "_CONCERNED": 0.0, "_MANY_NODES": 0} if is_wanted else {}
-    with patch.object(engine, "LEAST_LARGE_CHANGE", least), patch.multiple(chooser, LEAST_LARGE_CHANGE=least, **always):
+    always = {"_LEAST_CHANGE": 0, "_LARGE_SHARE": 1 << 40, "_CONCERNED": 0.0, "_MANY_NODES": 0}
+    with patch.multiple(chooser, **(always if is_wanted else {"_LEAST_CHANGE": 1 << 40})):
         yield
 
 

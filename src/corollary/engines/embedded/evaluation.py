@@ -135,7 +135,7 @@ class FactCount:
     def begin(self, heads: Iterable[str]) -> int:
         """From now on these predicates may grow, and new ones may come; returns the number so far."""
         before = self._settled
-        self._heads = frozenset(heads)
+        self._heads = frozenset(name for name in heads if not is_auxiliary(name))
         self._settled -= self._growing()
         return before
 
