@@ -147,7 +147,7 @@ def closures_among_others(draw: st.DrawFn, profile: Profile, layer: int) -> list
 
 
 def _conditions_of_chains(draw: st.DrawFn, profile: Profile, recursive: Atom) -> tuple[BodyElement, ...]:
-    """Conditions of a rule `p(X, Y) :- p(X, Z), p(Z, Y)`; none in half of all rules."""
+    """Conditions of a rule `p(X, Y) :- p(X, Z), p(Z, Y)`; most have none."""
     edge, mark = SYMBOLS[0][0], SYMBOLS[0][1]
     chosen: list[tuple[BodyElement, ...]] = [
         (mark.atom((Z,)),),
@@ -162,7 +162,7 @@ def _conditions_of_chains(draw: st.DrawFn, profile: Profile, recursive: Atom) ->
     if profile.comparisons:
         guard = Comparison("!=", X, Y)
         chosen += [(guard,), (guard,), (guard, mark.atom((Z,))), (mark.atom((X,)), guard)]
-    return pick(draw, (*[()] * len(chosen), *chosen))
+    return pick(draw, (*[()] * (3 * len(chosen)), *chosen))
 
 
 @st.composite

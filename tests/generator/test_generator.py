@@ -33,7 +33,7 @@ from tests.oracle import evaluate
 FUNCTIONS = ("count", "sum", "min", "max", "avg", "median")
 PROGRAM_FEATURES = {
     *("left-linear recursion", "right-linear recursion", "nonlinear recursion", "mutual recursion", "symmetry"),
-    *("transitivity", "transitivity with a guard", "arithmetic through recursion"),
+    *("transitivity", "transitivity with a guard", "transitivity with conditions", "arithmetic through recursion"),
     *("a transitive closure among other rules", "a symmetric-transitive closure among other rules"),
     "several closures in one hyper-node",
     *("a negated atom", "a negated comparison", "an existential variable under negation", "a wildcard under negation"),
