@@ -147,7 +147,7 @@ def test_what_cannot_be_registered_is_an_error(name: str, options: dict[str, Any
 
 def test_a_name_is_given_once_unless_it_is_replaced() -> None:
     KnowledgeBase.register("f", _twice)
-    with pytest.raises(ProgramError, match="there is a function 'f' already"):
+    with pytest.raises(ProgramError, match="a function 'f' exists already"):
         KnowledgeBase.register("f", abs, arity=1)
     KnowledgeBase.register("f", lambda number: number + 1, replace=True)
     assert facts("n(1). p(f(X)) :- n(X).") == {(2,)}
@@ -191,12 +191,12 @@ def test_capital_and_small_letters_tell_functions_apart_but_not_aggregates() -> 
     assert facts("t(1). p(f(X), BIGGER) :- t(X), BIND(F(X) AS BIGGER).") == {(2, 3)}
     function("F", replace=True)(lambda x: x + 3)
     assert facts("t(1). p(f(X), BIGGER) :- t(X), BIND(F(X) AS BIGGER).") == {(2, 4)}
-    with pytest.raises(ProgramError, match="there is a function 'F' already"):
+    with pytest.raises(ProgramError, match="a function 'F' exists already"):
         function("F", aggregate=True)(sum)
     function("F", aggregate=True, replace=True)(sum)
     assert set(HOST_FUNCTIONS) == {"f"}
     assert HOST_FUNCTIONS["f"].aggregate
-    with pytest.raises(ProgramError, match="there is a function 'f' already"):
+    with pytest.raises(ProgramError, match="a function 'f' exists already"):
         function("f")(lambda x: x)
     unregister("F")
     assert not HOST_FUNCTIONS

@@ -140,14 +140,14 @@ def carried(name: str) -> HostFunction | None:
 
 def _check(name: str, function: object, vectorised: str | None, aggregate: bool, replace: bool) -> None:
     if not _NAME.fullmatch(name):
-        raise _bad(f"'{name}' is no name of a function", "a name is a letter, followed by letters, digits and _")
+        raise _bad(f"'{name}' is not the name of a function", "a name is a letter, followed by letters, digits and _")
     if not callable(function):
-        raise _bad(f"what is to be registered as '{name}' cannot be called", None)
+        raise _bad(f"'{name}' cannot be registered: the object is not callable", None)
     if vectorised not in (None, *VECTORISED):
         raise _bad(f"functions cannot be vectorised over '{vectorised}'", "over 'numpy' or 'arrow'")
     if _in_the_way(name, aggregate):
         if not replace:
-            raise _bad(f"there is a function '{name}' already", "replace=True puts this one in its place")
+            raise _bad(f"a function '{name}' exists already", "replace=True replaces it")
     elif find_builtin(name) is not None:
         raise _bad(f"'{name}' is a built-in function", "take another name")
     elif find_aggregate(name) is not None:
@@ -164,7 +164,7 @@ def _parameters(name: str, function: Callable[..., Any], arity: int | None) -> P
     try:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise _bad(f"nobody can tell how many arguments '{name}' takes", "say it: arity=2") from None
+        raise _bad(f"cannot tell how many arguments '{name}' takes", "say how many, such as arity=2") from None
     positional = [one for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     repeats = any(one.kind is one.VAR_POSITIONAL for one in found)
     required = sum(one.default is one.empty for one in positional)
