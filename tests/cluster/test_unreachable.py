@@ -6,11 +6,18 @@ import socket
 import time
 
 import pytest
+from pyspark.sql import SparkSession
 
 from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
 from corollary.engines.spark_session.cluster import check_reachable, is_local, is_on_this_machine
 from corollary.engines.spark_session.session import cluster_settings
+
+
+@pytest.fixture(autouse=True)
+def no_active_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests of this process may have left one, which would be used instead of another cluster."""
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
 
 def test_nobody_at_the_address() -> None:

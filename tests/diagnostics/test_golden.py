@@ -11,9 +11,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from corollary.analysis import analyse_texts, checked, delete_rules
 from corollary.diagnostics import CATALOGUE, Diagnostic, ProgramError, Source, render_all
@@ -104,7 +106,8 @@ def use_a_cluster_without_a_directory() -> None:
 
 
 def use_a_cluster_where_nobody_is() -> None:
-    KnowledgeBase("edge(1, 2).", engine="spark", master="spark://127.0.0.1:1", workspace="/shared")
+    with patch.object(SparkSession, "getActiveSession", return_value=None):  # another test may have left one
+        KnowledgeBase("edge(1, 2).", engine="spark", master="spark://127.0.0.1:1", workspace="/shared")
 
 
 def read_less_than_was_written() -> None:

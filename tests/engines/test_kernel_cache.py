@@ -53,6 +53,6 @@ def test_a_file_without_kernels_changes_nothing(tmp_path: Path) -> None:
     before = shown(tmp_path, program)
     (package / "cli" / "doctor.py").write_text("# nothing\n")
     assert shown(tmp_path, program) == before
-    with (package / "engines" / "embedded" / "relations" / "hashing.py").open("a") as file:
+    with (package / "engines" / "embedded" / "relations" / "memory.py").open("a") as file:
         file.write("# something\n")
     assert shown(tmp_path, program) != before

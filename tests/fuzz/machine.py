@@ -14,13 +14,13 @@ from unittest.mock import patch
 
 from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError, catalogue
-from corollary.engines.embedded.maintenance import changing_facts, step_facts
+from corollary.engines.embedded.maintenance import changing_facts
 from corollary.engines.embedded.marking import region
 from corollary.engines.embedded.yield_index import index as yield_index
 from corollary.io.formats import DELTA, file_name
 from corollary.program import Constant
 from corollary.reasoning import run as run_module
-from corollary.reasoning.maintain import chooser
+from corollary.reasoning.maintain import chooser, recursive_step
 from corollary.reasoning.run import Run
 from corollary.settings import SETTINGS, Limits, Settings
 from corollary.store import store as store_module
@@ -52,8 +52,8 @@ def small_counts_as_large() -> Iterator[None]:
         for module, name, value in (
             (chooser, "_AT_LEAST", 0),
             (changing_facts, "_MANY", 0),
-            (step_facts, "_FEW", 2),
-            (step_facts, "_PART", 1 << 40),
+            (recursive_step, "_FEW", 2),
+            (recursive_step, "_PART", 1 << 40),
             (region, "BUDGET", 3),
             (yield_index, "_MOST_LOOKS", 5),
             (store_module, "_FOLD_VERSIONS", 3),

@@ -52,7 +52,7 @@ def check_mode(form: Format, mode: str | None) -> None:
     """Raise `ProgramError` for a mode that a format does not have: a file of facts is always replaced as a whole."""
     if mode is None or mode in form.modes:
         return
-    message = f'mode = "{mode}" says nothing about a file of the format {form}'
+    message = f'mode = "{mode}" does not apply to {form} files'
     if form.modes:
         message = f"there is no mode '{mode}'; there are {', '.join(form.modes)}"
     raise option_error(message, None)

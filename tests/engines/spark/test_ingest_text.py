@@ -152,7 +152,7 @@ def test_strict_loads_store_nothing(spark: SparkSession, tmp_path: Path) -> None
     [
         ("p.csv", {"header": True, "columns": "z"}, "has no column 'z'"),
         ("p.csv", {"columns": "z"}, "'columns' needs column names"),
-        ("p.csv", {"header": True, "types": "integer"}, "there are types for 1 column, and .* has 2"),
+        ("p.csv", {"header": True, "types": "integer"}, "there are types for 1 column, but .* has 2"),
         ("p.csv", {"table": "t"}, "'table' does not apply to csv files"),
         ("p.xyz", {}, "E403"),
         ("none.csv", {}, "E402.*cannot read"),
