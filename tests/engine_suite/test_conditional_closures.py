@@ -5,6 +5,7 @@ Constants are few, and some of them have the value of another one: there a guard
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -33,6 +34,7 @@ PROGRAMS = {
     "inverse": f"{STEP}. q(X, Z) :- q(X, Y), q(Y, Z). r(X, Y) :- q(Y, X). q(X, Y) :- r(Y, X). {GO_BACK}",
     "inverse, one with a condition": f"{STEP}, ok(Y). q(X, Z) :- q(X, Y), q(Y, Z). q(X, Y) :- r(Y, X). {GO_BACK}",
 }
+ON_SPARK = ("symmetric with a guard", "inner, of the hyper-node itself", "start", "inverse")
 NUMBERS = ("1", "2", "3", "4")
 MOMENTS = ('"2026-01-01T00:00:00Z"^^xsd:dateTime', '"2026-01-01T01:00:00+01:00"^^xsd:dateTime')
 ALL = (*NUMBERS, "1.0e0", "2.0e0", *MOMENTS)
@@ -77,7 +79,8 @@ def test_facts_and_rules_come_and_go(engine: Engine, strategy: str) -> None:
         return engine(program, strategy=strategy, on_spark=NOTHING_IS_SMALL)
 
     if engine.name == "spark":
-        follow([scenario(program, seed) for seed, program in enumerate(PROGRAMS)], make)
+        chosen = [scenario(program, seed) for seed, program in enumerate(ON_SPARK)]
+        follow([replace(one, changes=one.changes[:2]) for one in chosen], make)
         return
     for program in PROGRAMS:
         for seed in range(6):
