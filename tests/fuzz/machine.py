@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError, catalogue
-from corollary.engines.embedded.maintenance import changing_facts
+from corollary.engines.embedded.maintenance import changing_facts, journal
 from corollary.engines.embedded.marking import region
 from corollary.engines.embedded.yield_index import index as yield_index
 from corollary.io.formats import DELTA, file_name
@@ -59,6 +59,7 @@ def small_counts_as_large() -> Iterator[None]:
             (store_module, "_FOLD_VERSIONS", 3),
             (store_module, "_INLINE_ROWS", 3),
             (tables_module, "_LEAST_TO_REWRITE", 8),
+            (journal, "_LEAST_LARGE", 4),
         ):
             stack.enter_context(patch.object(module, name, value))
         yield

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corollary import KnowledgeBase
+from corollary.engines.embedded.maintenance import journal
 from corollary.store import store as store_module
 from corollary.store import tables as tables_module
 from corollary.transactions import Change
@@ -152,6 +153,7 @@ def kill_one(place: Path, chance: random.Random) -> int:
 
 def main(place: Path, kills: int, seed: int) -> None:
     store_module._FOLD_VERSIONS, store_module._INLINE_ROWS, tables_module._LEAST_TO_REWRITE = 4, 5, 30
+    journal._LEAST_LARGE = 10
     warm = KnowledgeBase(PROGRAM)
     for version in (2, 3, 4, 6, 7, 8):
         warm.apply(change(version))

@@ -65,8 +65,12 @@ def test_a_feed_follows_every_transaction(tmp_path: Path) -> None:
     check(kb, tmp_path / "feed")
 
 
+@pytest.mark.parametrize("least", [1, 1_000], ids=["whole states", "changes"])
 @pytest.mark.parametrize("strategy", ["auto", "dred-counting"])
-def test_a_feed_that_is_behind_gets_what_is_missing(tmp_path: Path, strategy: str) -> None:
+def test_a_feed_that_is_behind_gets_what_is_missing(
+    tmp_path: Path, strategy: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corollary.engines.embedded.maintenance.journal._LEAST_LARGE", least)
     kb = KnowledgeBase.create(tmp_path / "kb", PROGRAM)
     kb.feed(tmp_path / "feed", NAMES, snapshot=True)
     others = KnowledgeBase.open(tmp_path / "kb", strategy=strategy)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary import KnowledgeBase
+from corollary.engines.embedded.maintenance import journal
 from corollary.program import Constant
 from corollary.settings import STRATEGIES
 from corollary.store import store as store_module
@@ -27,11 +28,12 @@ EVENTS = ("nothing", "reopen", "compact", "copy", "reopen and compact")
 
 @pytest.fixture(autouse=True, scope="module")
 def _folding_often() -> object:
-    """Small scripts fold, merge and rewrite, which usually takes thousands of changes."""
+    """Small scripts fold, merge and rewrite, which usually takes thousands of changes; some are whole states, not changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store_module, "_FOLD_VERSIONS", 3)
         patch.setattr(store_module, "_INLINE_ROWS", 3)
         patch.setattr(tables_module, "_LEAST_TO_REWRITE", 8)
+        patch.setattr(journal, "_LEAST_LARGE", 4)
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,12 @@ class Durable:
         predicates = {**arities, **before.predicates, **changes.arities}
         meaning = VersionMetadata(program, settings, predicates, self._engine.collisions, marks)
         gone, come = rule_changes(before.program, program)
-        counts = counts_of(changes.parts, len(come), len(gone))
+        counts = changes.whole.counts if changes.whole is not None else counts_of(changes.parts)
+        counts = replace(counts, rules_added=len(come), rules_removed=len(gone))
         self.store.commit(
             Commit(
                 self.cause or default_cause(counts), changes.parts, changes.terms, counts, meaning,
-                changes.files, changes.rows_in_files, changes.base,
+                changes.files, changes.rows_in_files, changes.base, changes.whole,
             )
         )  # fmt: skip
         self._engine.note_stored()
@@ -113,7 +115,7 @@ class NextVersion:
         self._durable.commit(self._analysis, changes)
 
 
-def counts_of(parts: list[StoredChange], rules_added: int = 0, rules_removed: int = 0) -> Counts:
+def counts_of(parts: list[StoredChange]) -> Counts:
     explicit = [part.change for part in parts if part.owner == EXPLICIT]
     seen = [part.visible for part in parts if not is_auxiliary(part.predicate)]
     return Counts(
@@ -121,8 +123,6 @@ def counts_of(parts: list[StoredChange], rules_added: int = 0, rules_removed: in
         explicit_deleted=sum(int((change < 0).sum()) for change in explicit),
         inserted=sum(int((one > 0).sum()) for one in seen),
         deleted=sum(int((one < 0).sum()) for one in seen),
-        rules_added=rules_added,
-        rules_removed=rules_removed,
     )
 
 
@@ -150,7 +150,7 @@ def write_everything(
 
     store.write_anew(
         cause,
-        lambda folder: export.write_facts(store.tables, folder),
+        lambda folder: export.write_all_facts(store.tables, folder),
         lambda folder: export.write_terms(store.tables, folder),
         lambda: metadata_of(engine, analysis, store.meaning),
         counts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,9 +15,10 @@ from corollary.analysis.lowering import stated_predicates
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.engines.embedded.maintenance.journal import SupportChange
+from corollary.engines.embedded.maintenance.journal import ChangedSupport, SupportChange, SupportOfOwner
 from corollary.engines.embedded.relations.relation import Codes, facts_of
 from corollary.engines.spark.terms.ids import CollisionTable
+from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 from corollary.io.delta import DeltaFile
 from corollary.planning.steps import is_auxiliary
 from corollary.reasoning.run import Run
@@ -31,9 +32,10 @@ from corollary.store.exchange import (
     owners_digest,
     stored_owner,
 )
+from corollary.store.manifest import Counts
 from corollary.store.parts import StoredChange, merged
 from corollary.store.relations import load_relations
-from corollary.store.store import Store
+from corollary.store.store import Store, Whole
 from corollary.store.tables import ROWS_PER_FILE, Tables
 from corollary.store.terms import StoredTerms
 
@@ -93,14 +95,14 @@ class EmbeddedExchange:
             self._carried, self._regroup = self._regroup(run), None
 
     def export(self, analysis: Analysis, run: Run, *, is_first: bool) -> EmbeddedExport:
-        export = EmbeddedExport(self._engine.counting(run), self._terms, run)
+        export = EmbeddedExport(self._engine.counting(run), self._terms, run.check)
         self._new_terms = lambda: export.new_terms
         return export
 
-    def changes(
-        self, store: Store, made: Callable[[], Sequence[SupportChange]], *, is_silent: bool
-    ) -> TransactionChanges | None:
-        parts, codes, terms = parts_of_changes(made(), self._terms)
+    def changes(self, store: Store, made: ChangedSupport, *, is_silent: bool) -> TransactionChanges | None:
+        if made.is_large:
+            return self._everything_after(store, made)
+        parts, codes, terms = parts_of_changes(made.changes(), self._terms)
         is_only_regrouped = is_silent and not any(part.owner == EXPLICIT for part in parts)
         if self._carried:
             parts = merged([*self._carried, *parts])
@@ -111,6 +113,22 @@ class EmbeddedExchange:
         self._new_terms = lambda: codes
         arities = {part.predicate: part.arity for part in parts if not is_auxiliary(part.predicate)}
         return TransactionChanges(parts, terms, arities)
+
+    def _everything_after(self, store: Store, made: ChangedSupport) -> TransactionChanges:
+        """Write all facts that are there after a transaction, instead of what has changed."""
+        written = WrittenSupport(self._terms)
+        folder = store.new_folder()
+        facts = written.write_facts(made.after(), store.tables, folder)
+        terms = written.write_terms(store.tables, folder)
+        self._new_terms = lambda: written.new_terms
+        outcome = made.outcome
+        inserted, deleted = (
+            sum(facts.count for name, facts in side.items() if not is_auxiliary(name))
+            for side in (outcome.inserted, outcome.deleted)
+        )
+        counts = Counts(outcome.explicit_inserted, outcome.explicit_deleted, inserted, deleted)
+        arities = {name: arity for name, arity in written.arities.items() if not is_auxiliary(name)}
+        return TransactionChanges([], TERM_FIELDS.empty_table(), arities, whole=Whole(folder, facts, terms, counts))
 
     def note_stored(self) -> None:
         self._terms.note_stored(self._new_terms())
@@ -178,39 +196,51 @@ def owners_of(engine: EmbeddedEngine, analysis: Analysis) -> dict[str, str]:
 # -- out ---------------------------------------------------------------------------------------------------------------
 
 
-class EmbeddedExport:
-    """Everything that an engine has, and the constants of it."""
+class WrittenSupport:
+    """Writes the support of facts, as an engine has it, into files of a store."""
 
-    def __init__(self, engine: EmbeddedEngine, terms: StoredTerms, run: Run) -> None:
-        self._engine = engine
-        self._run = run
+    def __init__(self, terms: StoredTerms, check: Callable[[], None] = lambda: None) -> None:
         self._terms = terms
+        self._check = check
         self._used: list[Codes] = []
         self.explicit = 0
-        self.visible = 0
+        self.arities: dict[str, int] = {}
         self.new_terms: Codes = _NO_CODES
         """The constants that `write_terms` has written."""
 
-    def parts(self) -> Iterator[StoredChange]:
-        for predicate, owner, facts, counts in self._engine.supports():
+    def write_facts(self, supports: Iterable[SupportOfOwner], tables: Tables, folder: str) -> list[DeltaFile]:
+        return [file for part in self._parts(supports) for file in tables.write_facts(folder, part)]
+
+    def _parts(self, supports: Iterable[SupportOfOwner]) -> Iterator[StoredChange]:
+        for predicate, owner, facts, counts in supports:
             self.explicit += len(facts) if owner == EXPLICIT else 0
-            self._used.append(_distinct(facts, self._engine.universe.size))
+            self.arities[predicate] = facts.shape[1]
+            self._used.append(_distinct(facts, self._terms.universe.size))
             facts, counts = _in_order(facts, counts)
             for start in range(0, len(counts), ROWS_PER_FILE):
-                self._run.check()
+                self._check()
                 rows = slice(start, start + ROWS_PER_FILE)
                 yield part_of(predicate, owner, facts[rows], counts[rows].astype(np.int64), None, self._terms)
-
-        for predicate in self._engine.predicates:
-            self.visible += 0 if is_auxiliary(predicate) else self._engine.count(predicate)
-
-    def write_facts(self, tables: Tables, folder: str) -> list[DeltaFile]:
-        return [file for part in self.parts() for file in tables.write_facts(folder, part)]
 
     def write_terms(self, tables: Tables, folder: str) -> list[DeltaFile]:
         """Write the constants of the facts that were written, as far as they are not stored."""
         self.new_terms, rows = self._terms.new_terms(self._used)
         return tables.write_rows(tables.terms, folder, rows)
+
+
+class EmbeddedExport(WrittenSupport):
+    """Everything that an engine has, and the constants of it."""
+
+    def __init__(self, engine: EmbeddedEngine, terms: StoredTerms, check: Callable[[], None]) -> None:
+        super().__init__(terms, check)
+        self._engine = engine
+
+    @property
+    def visible(self) -> int:
+        return sum(self._engine.count(name) for name in self._engine.predicates if not is_auxiliary(name))
+
+    def write_all_facts(self, tables: Tables, folder: str) -> list[DeltaFile]:
+        return self.write_facts(self._engine.supports(), tables, folder)
 
 
 def part_of(
@@ -224,9 +254,13 @@ def parts_of_changes(
     changes: Sequence[SupportChange], terms: StoredTerms
 ) -> tuple[list[StoredChange], Codes, pa.Table]:
     """Return the changes of a transaction with ids, and the constants that are new in them: their codes and their rows."""
-    parts = merged(
+    parts = [
         part_of(change.predicate, change.owner, change.facts, change.change, change.visible, terms)
         for change in changes
+    ]
+    # Each has a fact once: sorting them is only of use where two are about the same facts.
+    parts = (
+        merged(parts) if len({part.key for part in parts}) < len(parts) else sorted(parts, key=lambda part: part.key)
     )
     return parts, *terms.new_terms([change.facts for change in changes])
 

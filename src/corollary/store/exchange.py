@@ -16,7 +16,7 @@ from corollary.planning.steps import RuleStep, Step, is_auxiliary
 from corollary.reasoning.run import Run
 from corollary.store.manifest import VersionMetadata, rows_of
 from corollary.store.parts import StoredChange
-from corollary.store.store import Base, Store
+from corollary.store.store import Base, Store, Whole
 from corollary.store.tables import Tables
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class TransactionChanges:
     files: list[str] = field(default_factory=list)
     rows_in_files: int = 0
     base: Base | None = None
+    whole: Whole | None = None
+    """All facts afterwards, in place of changes."""
 
 
 class Export(Protocol):
@@ -50,7 +52,7 @@ class Export(Protocol):
     @property
     def visible(self) -> int: ...
 
-    def write_facts(self, tables: Tables, folder: str) -> list[DeltaFile]: ...
+    def write_all_facts(self, tables: Tables, folder: str) -> list[DeltaFile]: ...
 
     def write_terms(self, tables: Tables, folder: str) -> list[DeltaFile]:
         """Write the constants of these facts that are not stored."""

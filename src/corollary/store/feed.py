@@ -21,7 +21,7 @@ from corollary.engines.spark.streaming.feed_rows import SCHEMA, FeedRows
 from corollary.io.delta import commit, existing_table, new_folder
 from corollary.results import Result
 from corollary.store.files import write_parquet
-from corollary.store.history import terms_of_parts
+from corollary.store.history import difference, terms_of_parts
 from corollary.store.manifest import Manifest
 from corollary.store.problems import problem
 from corollary.store.store import Store
@@ -93,14 +93,17 @@ class ChangeFeed:
                 f"the feed {self._path} is at version {self._last}, but {store.path} is at version {store.version}"
             )
             raise problem(catalogue.OTHER_FEED, message, "choose another directory for it")
-        missing = range(self._last + 1, store.version + 1)
-        if not set(missing) <= set(store.versions.numbers()):
-            message = f"the feed {self._path} ends with version {self._last}, and later versions have been dropped"
-            raise problem(catalogue.OTHER_FEED, message, "start a new feed, or keep more versions")
-        for number in missing:
-            (manifest,) = store.versions.read([number])
-            # A version that was derived from scratch means the same as the one before.
-            if not manifest.is_anew and (manifest.changes or manifest.files):
+        numbers = set(store.versions.numbers())
+        for number in range(self._last + 1, store.version + 1):
+            (manifest,) = store.versions.read({number} & numbers) or (None,)
+            if manifest is None or (manifest.is_anew and number - 1 not in numbers):
+                message = (
+                    f"the feed {self._path} ends with version {self._last}, and versions after it have been dropped"
+                )
+                raise problem(catalogue.OTHER_FEED, message, "start a new feed, or keep more versions")
+            if manifest.is_anew:
+                self._write(number, _compared(store, number, self._predicates))
+            elif manifest.changes or manifest.files:
                 self._write(number, _changes_of(store, manifest, self._predicates))
         self._is_behind = False
 
@@ -164,6 +167,14 @@ def _changes_of(store: Store, manifest: Manifest, predicates: frozenset[str]) ->
         if found:
             sides.append((op, found))
     return sides
+
+
+def _compared(store: Store, number: int, predicates: frozenset[str]) -> list[tuple[str, dict[str, Result]]]:
+    """Return the same for a version that does not say what it changed: the one before is compared with it."""
+    found = difference(store, number - 1, number, lambda name: name)
+    sides = ((DELETE, found.deleted), (INSERT, found.inserted))
+    chosen = ((op, {name: side[name] for name in side if name in predicates}) for op, side in sides)
+    return [(op, side) for op, side in chosen if side]
 
 
 def _result(universe: Universe, codes: Codes) -> Result:

@@ -200,7 +200,7 @@ class SparkExchange:
         run.check()
         folder = store.new_folder()
         export = SparkExport(self._backend, opened.evaluated, [])
-        facts = export.write_facts(store.tables, folder)
+        facts = export.write_all_facts(store.tables, folder)
         run.check()
         self._base = Base(folder, facts, metadata_of(self, opened, store.meaning))
 
@@ -226,7 +226,7 @@ class SparkExport:
     def visible(self) -> int:
         return self._backend.engine.store.facts
 
-    def write_facts(self, tables: Tables, folder: str) -> list[DeltaFile]:
+    def write_all_facts(self, tables: Tables, folder: str) -> list[DeltaFile]:
         found = []
         store = self._backend.store
         for predicate in sorted(name for name in store.arities if not is_auxiliary(name) or name in self._derived):

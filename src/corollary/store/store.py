@@ -119,6 +119,17 @@ class Base:
     meaning: VersionMetadata
 
 
+@dataclass(frozen=True)
+class Whole:
+    """All facts of the next version, which changes so much that the changes would be the larger part: files of facts and of
+    constants that wait in a folder of the tables."""
+
+    folder: str
+    facts: list[DeltaFile]
+    terms: list[DeltaFile]
+    counts: Counts
+
+
 @dataclass
 class Commit:
     """The changes that make up the next version."""
@@ -133,6 +144,8 @@ class Commit:
     rows_in_files: int = 0
     base: Base | None = None
     """What the changes start from, where that is not how the version before has its facts."""
+    whole: Whole | None = None
+    """All facts, in place of changes."""
 
 
 class Store:
@@ -266,7 +279,8 @@ class Store:
             number = self.version + 1
             rows = sum(part.rows for part in commit.parts)
             total = self._recent_rows + rows + commit.rows_in_files
-            folds = commit.base is None and (len(self._recent) + 1 >= _FOLD_VERSIONS or total >= _FOLD_ROWS)
+            has_files = commit.base is not None or commit.whole is not None
+            folds = not has_files and (len(self._recent) + 1 >= _FOLD_VERSIONS or total >= _FOLD_ROWS)
             if folds:
                 self._tidy(commit.files)
             manifest = self._manifest(number, commit, rows)
@@ -275,11 +289,14 @@ class Store:
             if commit.base is not None:
                 manifest = self._based(manifest, commit.base)
                 self._recent, total = [], rows + commit.rows_in_files
+            if commit.whole is not None:
+                manifest = self._with_whole(manifest, commit.whole, commit.meaning)
             self._add(manifest)
-            self._recent = [] if folds else [*self._recent, manifest]
-            self._recent_rows = 0 if folds else total
+            is_folded = manifest.folded == number
+            self._recent = [] if is_folded else [*self._recent, manifest]
+            self._recent_rows = 0 if is_folded else total
             self.head, self.meaning = manifest, commit.meaning
-            if folds:
+            if is_folded:
                 with suppress(OSError):  # the version is there: nothing may fail any more
                     self.versions.pack(number - 1)
 
@@ -315,15 +332,30 @@ class Store:
     def _based(self, manifest: Manifest, base: Base) -> Manifest:
         """Write the facts from which the changes of this version start into the tables; return its manifest with their new
         versions."""
-        if not all((self.tables.facts.path / file.name).is_file() for file in base.facts):
+        tables = self._replaced_tables(base.folder, base.facts, [], base.meaning)
+        return replace(manifest, folded=manifest.version - 1, tables=tables, folder=base.folder)
+
+    def _with_whole(self, manifest: Manifest, whole: Whole, meaning: VersionMetadata) -> Manifest:
+        """Make all facts of this version the contents of the tables; return its manifest with their new versions."""
+        tables = self._replaced_tables(whole.folder, whole.facts, whole.terms, meaning)
+        return replace(manifest, folded=manifest.version, tables=tables, folder=whole.folder, is_anew=True)
+
+    def _replaced_tables(
+        self, folder: str, facts: list[DeltaFile], terms: list[DeltaFile], meaning: VersionMetadata
+    ) -> dict[str, TableVersion]:
+        """Return the versions of the tables with these facts and no others; constants stay for ever."""
+        waiting = [
+            *(self.tables.facts.path / one.name for one in facts),
+            *(self.tables.terms.path / one.name for one in terms),
+        ]
+        if not all(file.is_file() for file in waiting):
             message = f"{self.path} was compacted by another process while a change was being prepared"
             raise problem(catalogue.STORE_CONFLICT, message, "open it again and repeat the change")
         tables = self.head.tables
         self.tables.take_back(tables)
-        tables = self.tables.replace_facts(base.folder, tables, base.facts)
-        tables = self.tables.add_terms(base.folder, tables, self.recent_terms())
-        tables = self.tables.replace_program(base.folder, tables, rows_of_meaning(base.meaning))
-        return replace(manifest, folded=manifest.version - 1, tables=tables, folder=base.folder)
+        tables = self.tables.replace_facts(folder, tables, facts)
+        tables = self.tables.add_terms(folder, tables, self.recent_terms(), terms)
+        return self.tables.replace_program(folder, tables, rows_of_meaning(meaning))
 
     def _folded(self, manifest: Manifest, commit: Commit) -> Manifest:
         """Fold everything up to this version into the tables; return its manifest with their new versions."""

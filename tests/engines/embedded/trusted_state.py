@@ -27,7 +27,7 @@ from corollary.analysis import Analysis
 from corollary.analysis.lowering import is_possible
 from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.engine import EmbeddedEngine
-from corollary.engines.embedded.maintenance.journal import SupportChange
+from corollary.engines.embedded.maintenance.journal import ChangedSupport, SupportChange, SupportOfOwner
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, UNBORN, MaintainedRelation
 from corollary.engines.embedded.marking.strategy import MarkingStrategy
 from corollary.engines.embedded.marking.tables import EXPLICIT as FROM_OUTSIDE
@@ -87,16 +87,17 @@ def note(changes: Iterable[SupportChange], journal: Journal) -> None:
 def keep_with(kb: KnowledgeBase, write: Callable[[list[SupportChange]], object]) -> None:
     """Every change from now on comes with a journal that writes changes of support in this way."""
     engine_of(kb).keep_journal()
-    kb._durable = _Written(write)
+    kb._durable = _Written(write, support_of(engine_of(kb)))
 
 
 class _Written:
-    """In the place of a store."""
+    """In the place of a store: what changes and what is there afterwards must tell the same."""
 
     is_ready = True
 
-    def __init__(self, write: Callable[[list[SupportChange]], object]) -> None:
+    def __init__(self, write: Callable[[list[SupportChange]], object], support: Journal) -> None:
         self._write = write
+        self._support = support
 
     def next_version(self, analysis: Analysis) -> _Written:
         return self
@@ -104,13 +105,23 @@ class _Written:
     def prepare(self, run: Run) -> None:
         pass
 
-    def commit(self, changes: Callable[[], list[SupportChange]]) -> None:
-        self._write(changes())
+    def commit(self, support: ChangedSupport) -> None:
+        changes = list(support.changes())
+        after = _counted(support.after())
+        self._write(changes)
+        for change in changes:
+            for row, count in zip(change.facts.tolist(), change.change.tolist(), strict=True):
+                self._support[change.predicate, change.owner, tuple(row)] += count
+        assert {fact: count for fact, count in self._support.items() if count} == after
 
 
 def support_of(engine: EmbeddedEngine) -> Journal:
+    return _counted(engine.supports())
+
+
+def _counted(supports: Iterable[SupportOfOwner]) -> Journal:
     found: Journal = Counter()
-    for predicate, owner, facts, counts in engine.supports():
+    for predicate, owner, facts, counts in supports:
         for row, count in zip(facts.tolist(), counts.tolist(), strict=True):
             found[predicate, owner, tuple(row)] += count
     return found

@@ -28,11 +28,12 @@ from corollary.engines.embedded.maintenance.from_scratch import (
     tell,
 )
 from corollary.engines.embedded.maintenance.journal import (
+    ChangedSupport,
     SupportChange,
     SupportOfOwner,
     changes_between,
+    is_large_change,
     supports_of,
-    supports_of_closure,
 )
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.engines.embedded.report import NodeReport, RunReport
@@ -196,7 +197,7 @@ class EmbeddedEngine:
         def commit(outcome: Outcome) -> None:
             run.seal()
             if journal is not None:
-                journal.commit(maintainer.facts.support_changes)
+                journal.commit(maintainer.facts.changed_support(outcome))
 
         outcome = maintainer.apply(facts, graph, run, commit, self.following)
         if graph is not None:
@@ -237,17 +238,18 @@ class EmbeddedEngine:
 
     def _apply_from_scratch(self, facts: FactChange, run: Run, journal: ChangeJournal | None) -> Outcome:
         maintainer = self._follow()
-        supported = list(self.supports()) if journal is not None else []
+
+        def changes() -> list[SupportChange]:
+            return [*maintainer.facts.carried, *changes_between(maintainer.facts.state.supports(), self.supports())]
 
         def commit(outcome: Outcome) -> None:
             assert self._maintainer is not None
             self._maintainer.commits = maintainer.commits
-            changes: list[SupportChange] = []
-            if journal is not None:
-                changes = [*maintainer.facts.carried, *changes_between(supported, self.supports())]
             run.seal()
             if journal is not None:
-                journal.commit(lambda: changes)
+                changed = sum(one.count for side in (outcome.deleted, outcome.inserted) for one in side.values())
+                is_large = is_large_change(changed, sum(map(self.count, self.predicates)))
+                journal.commit(ChangedSupport(is_large, changes, self.supports, outcome))
             self._maintainer.commits += 1
 
         try:
@@ -525,13 +527,11 @@ class EmbeddedEngine:
 
     def supports(self) -> Iterator[SupportOfOwner]:
         """Predicate, owner, facts and how often the owner derives each: everything that a store keeps."""
+        if self._maintainer is not None:
+            yield from self._maintainer.facts.state.supports()
+            return
         for predicate, relation in self._store.relations.items():
-            maintained = self._maintainer.facts.relation(predicate) if self._maintainer else None
-            closed = (self._closed or {}).get(predicate)
-            if closed is not None and self._maintainer is not None:
-                yield from supports_of_closure(closed)
-            elif relation.size:
-                yield from supports_of(predicate, relation, maintained)
+            yield from supports_of(predicate, relation, None)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

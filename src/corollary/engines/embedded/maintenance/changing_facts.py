@@ -27,11 +27,13 @@ from corollary.engines.embedded.maintenance.closed_predicate import (
     relation_of_closure,
 )
 from corollary.engines.embedded.maintenance.journal import (
+    ChangedSupport,
     SupportChange,
     changes_by_closing,
     changes_of_closure,
     changes_of_relation,
     counts_before,
+    is_large_change,
 )
 from corollary.engines.embedded.maintenance.maintained_relation import (
     GONE,
@@ -67,6 +69,7 @@ _GAINED, _LOST, _COUNT = "gained", "lost", "count"
 _NOBODY = np.empty(0, np.int64)
 _LARGE_PART = 6  # a closure of which more than this part changes is rewritten
 _MANY = 1_000  # facts: fewer are withdrawn one by one
+_SAMPLE = 1_000  # rows that tell whether most are somebody's
 
 
 @dataclass
@@ -111,6 +114,7 @@ class EmbeddedChangingFacts:
         self.keeps_journal = keeps_journal
         self.carried: list[SupportChange] = []
         """Changes in how support is kept that no journal has heard of yet."""
+        self._is_large = False
         self._may_close = closed is not None
         self._strategy = strategy
         self._readers: Counter[str] | None = None
@@ -229,7 +233,8 @@ class EmbeddedChangingFacts:
 
     def tell(self, outcome: Outcome) -> None:
         transaction = self.state
-        if self.keeps_journal:  # which is about single facts
+        self._is_large = self.keeps_journal and is_large_change(*transaction.extent())
+        if self.keeps_journal and not self._is_large:  # the journal is about single facts
             transaction.settle(transaction.replaced.keys() - transaction.closed.keys())
         replaced, closed = transaction.replaced, transaction.closed
         sides: dict[str, tuple[LazyRows, LazyRows]] = {}
@@ -281,10 +286,10 @@ class EmbeddedChangingFacts:
         if predicate in self.state.replaced:
             return True
         relation = self.state.relation(predicate, arity).relation
-        if owner not in relation.owners:
+        if owner not in relation.owners or relation.size < _MANY:
             return False
-        own = int(np.count_nonzero(relation.support_of(owner)[: relation.size]))
-        return 2 * own > max(relation.size, _MANY)
+        sample = relation.support_of(owner)[: relation.size : max(1, relation.size // _SAMPLE)]
+        return 2 * int(np.count_nonzero(sample)) > len(sample)
 
     def _may_insert(self, predicate: str) -> bool:
         replaced = self.state.replaced.get(predicate)
@@ -486,7 +491,7 @@ class EmbeddedChangingFacts:
         replaced, maintained = transaction.replaced.get(predicate), transaction.maintained.get(predicate)
         if predicate in transaction.opened:
             # Facts without those of the closure are no change: the closure was there before.
-            is_changed = transaction.untouched_external(predicate) is None
+            is_changed = not transaction.is_only_opened(predicate)
             return Direction(is_changed, is_changed)
         if replaced is not None:
             return replaced.direction
@@ -597,7 +602,7 @@ class EmbeddedChangingFacts:
         module, transaction = closure_module(step.rules.step.modules), self.state
         if module is None or module.predicate is None:
             return False
-        external, universe = transaction.untouched_external(module.predicate), transaction.store.universe
+        external, universe = transaction.external(module.predicate, step.owner), transaction.store.universe
         edges = transaction.current(module.step, 2).facts if module.step is not None else None
         try:
             if external is not None:
@@ -645,6 +650,10 @@ class EmbeddedChangingFacts:
     def carry(self) -> None:
         """Let what the current transaction changes be part of what the next one tells a journal."""
         self._carrying = self.support_changes() if self.keeps_journal else []
+
+    def changed_support(self, outcome: Outcome) -> ChangedSupport:
+        """Return what the current transaction, which is computed, does to the support of facts."""
+        return ChangedSupport(self._is_large, self.support_changes, self.state.supports, outcome)
 
     def support_changes(self) -> list[SupportChange]:
         """Return the changes of the current transaction in the support of facts, with those carried along to it."""

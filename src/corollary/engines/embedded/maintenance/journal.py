@@ -7,7 +7,7 @@ change that nobody sees: it is carried along until the next transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, UNBORN, MaintainedRelation, Numbers
 from corollary.engines.embedded.relations.relation import Codes, Counts, Relation
+from corollary.reasoning.maintain.report import Outcome
 
 SupportOfOwner: TypeAlias = tuple[str, str, Codes, Counts]
 """A predicate, an owner, the facts that it supports, and how often."""
@@ -32,6 +33,29 @@ class SupportChange:
     facts: Codes
     change: Signed
     visible: Signed
+
+
+@dataclass(frozen=True)
+class ChangedSupport:
+    """What a transaction that is computed does to the support of facts.
+
+    `changes` returns what changes, `after` everything that is there afterwards. Where a large part of all facts changes
+    (`is_large`), only `after` may be asked for: nobody has to add it up with what was there before.
+    """
+
+    is_large: bool
+    changes: Callable[[], Sequence[SupportChange]]
+    after: Callable[[], Iterable[SupportOfOwner]]
+    outcome: Outcome
+
+
+_LEAST_LARGE = 50_000  # facts; fewer changes cost little in any form
+_LARGE_SHARE = 8
+
+
+def is_large_change(changed: int, after: int) -> bool:
+    """Whether so many visible facts have changed that it is best to write down all that are there afterwards."""
+    return changed >= _LEAST_LARGE and changed * _LARGE_SHARE > after
 
 
 def changes_of_relation(predicate: str, maintained: MaintainedRelation) -> list[SupportChange]:
@@ -146,7 +170,9 @@ def _changes_of_owners(predicate: str, owners: dict[str, list[tuple[int, Codes, 
 
 
 def supports_of(predicate: str, relation: Relation, maintained: MaintainedRelation | None) -> Iterator[SupportOfOwner]:
-    """The support of the facts of a relation, owner by owner, between transactions."""
+    """The support of the facts of a relation, owner by owner; in a transaction, what it has come to."""
+    if not relation.size:
+        return
     if not relation.owners:
         facts = relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
         yield predicate, EXPLICIT, facts, np.ones(relation.size, np.uint32)

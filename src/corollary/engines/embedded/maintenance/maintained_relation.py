@@ -8,6 +8,7 @@ Giving up a transaction puts flags and counts back; committing it makes the vers
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -22,6 +23,8 @@ from corollary.reasoning.maintain.report import Outcome
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Found: TypeAlias = dict[str, Numbers]
 """Numbers of rows by predicate."""
+CountsBefore: TypeAlias = tuple[str, Numbers, np.ndarray[Any, Any]]
+"""An owner, rows, and how often it supported each of them."""
 
 GONE = 1  # the fact is not visible after the transaction
 UNBORN = 2  # the fact was not visible before it
@@ -38,6 +41,14 @@ _COMPACT_FROM = 1000
 _PIECE = 1 << 16
 
 
+@dataclass(frozen=True)
+class _Renamed:
+    """The whole support of one owner has become that of another, who had none."""
+
+    owner: str
+    successor: str
+
+
 class MaintainedRelation:
     """`relation` with the flags of its rows; a fact is visible while some owner supports it."""
 
@@ -51,7 +62,7 @@ class MaintainedRelation:
         self.hidden = 0
         self.compactions = 0  # how often rows have got other numbers
         self._touched: list[Numbers] = []
-        self._counts_before: list[tuple[str, Numbers, np.ndarray[Any, Any]]] = []
+        self._log: list[CountsBefore | _Renamed] = []  # what happened to support in this transaction, in order
         self.lost: list[Numbers] = []  # rows that an owner has stopped supporting in this transaction
         self._marked: list[Numbers] = []
         self._difference: tuple[int, Codes, Codes] | None = None
@@ -63,10 +74,13 @@ class MaintainedRelation:
         return self.relation.arity
 
     def facts(self) -> Codes:
-        """The visible facts, between transactions."""
+        """The facts that are visible now."""
         if not self.arity:
             return np.empty((self.visible_count, 0), np.uint32)
-        return self.relation.facts[self.flags[: self.relation.size] == 0] if self.hidden else self.relation.facts
+        if not self.hidden:
+            return self.relation.facts
+        visible: Codes = self.relation.facts[(self.flags[: self.relation.size] & GONE) == 0]
+        return visible
 
     @property
     def visible_count(self) -> int:
@@ -75,6 +89,8 @@ class MaintainedRelation:
     @property
     def count_before(self) -> int:
         """How many facts were visible before the transaction."""
+        if not self._touched:
+            return self.visible_count
         return int(np.count_nonzero(self.was_visible()))
 
     def was_visible(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -131,7 +147,7 @@ class MaintainedRelation:
         after = before + change
         assert after.min() >= 0, f"support of {owner} below zero"
         memory.check_counts(int(after.max()))
-        self._counts_before.append((owner, numbers, before))
+        self._log.append((owner, numbers, before))
         counts[numbers] = after
         is_hidden = after == 0
         was_hidden = (self.flags[numbers] & GONE) != 0
@@ -159,16 +175,19 @@ class MaintainedRelation:
         """Transfer the support by one owner to another: as often, or once where the successor does not count.
 
         No fact loses support by that, so the successor has no reason to look at it.
-
-        No fact has lost anything by that: the step that goes on has no reason to look at it.
         """
         if owner == successor or owner not in self.relation.owners:
             return
-        numbers = np.flatnonzero(self.relation.support_of(owner)[: self.relation.size])
+        column = self.relation.support_of(owner)[: self.relation.size]
+        if successor not in self.relation.owners and (counts or int(column.max(initial=0)) <= 1):
+            self.relation.rename_owner(owner, successor)
+            self._log.append(_Renamed(owner, successor))
+            return
+        numbers = np.flatnonzero(column)
         if not len(numbers):
             return
         given, had = self.support(owner, numbers), self.support(successor, numbers)
-        self._counts_before += [(owner, numbers, given), (successor, numbers, had)]
+        self._log += [(owner, numbers, given), (successor, numbers, had)]
         self.relation.support_of(successor)[numbers] = had + given if counts else np.maximum(had, 1)
         self.relation.support_of(owner)[numbers] = 0
 
@@ -258,12 +277,33 @@ class MaintainedRelation:
         return self._difference[1:]
 
     @property
-    def counts_before(self) -> list[tuple[str, Numbers, np.ndarray[Any, Any]]]:
+    def counts_before(self) -> list[CountsBefore]:
         """Owners, rows and what their support was, for each time that it changed in this transaction, in order."""
-        return self._counts_before
+        if any(isinstance(entry, _Renamed) for entry in self._log):
+            self._write_out_renames()
+        return self._log  # type: ignore[return-value]
+
+    def _write_out_renames(self) -> None:
+        """Replace each renamed column in the log by what its rows lost with one owner and got with the other."""
+        columns = {
+            owner: self.relation.support_of(owner)[: self.relation.size].copy() for owner in self.relation.owners
+        }
+        written: list[CountsBefore | _Renamed] = []
+        for entry in reversed(self._log):
+            if isinstance(entry, _Renamed):
+                column = columns.pop(entry.successor)
+                numbers = np.flatnonzero(column)
+                given = column[numbers].astype(np.int64)
+                written += [(entry.successor, numbers, np.zeros_like(given)), (entry.owner, numbers, given)]
+                columns[entry.owner] = column
+            else:
+                owner, rows, before = entry
+                columns[owner][rows] = before
+                written.append(entry)
+        self._log = written[::-1]
 
     def commit(self) -> None:
-        if not self._counts_before and not self._marked:
+        if not self._log and not self._marked:
             return
         for touched in self._touched:  # a row may be in several of them
             self.flags[touched] = (self.flags[touched] & GONE) * np.uint8(GONE | UNBORN)
@@ -274,8 +314,12 @@ class MaintainedRelation:
     def roll_back(self) -> None:
         """Piece by piece, since this has to work where memory is used up; a row may be in several of them."""
         self.clear_marks()
-        for owner, numbers, counts in reversed(self._counts_before):
-            self.relation.support_of(owner)[numbers] = counts
+        for entry in reversed(self._log):
+            if isinstance(entry, _Renamed):
+                self.relation.rename_owner(entry.successor, entry.owner)
+            else:
+                owner, numbers, counts = entry
+                self.relation.support_of(owner)[numbers] = counts
         for numbers in _pieces(self._touched):
             flags = self.flags[numbers]
             before = np.where(flags & UNBORN, np.uint8(GONE | UNBORN), np.uint8(0))
@@ -286,7 +330,7 @@ class MaintainedRelation:
     def _forget(self) -> None:
         self._touched.clear()
         self._difference = None
-        self._counts_before.clear()
+        self._log.clear()
         self.lost.clear()
         self.clear_marks()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from corollary.engines.embedded.evaluation import RelationStore
 from corollary.engines.embedded.kernels.runner import PreparedPlan, Work, looked_up_by_value
 from corollary.engines.embedded.maintenance import maintained_relation as flags
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
+from corollary.engines.embedded.maintenance.journal import SupportOfOwner, supports_of, supports_of_closure
 from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation, Replacement
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of, relation_of
 from corollary.engines.embedded.values.aggregation import aggregate_rows
@@ -341,7 +343,7 @@ class EmbeddedTransaction:
         found = Relation(arity, self.store.universe.code_bits, counted=True)
         supports = [relation.support_of(other)[: relation.size] for other in owners]
         if supports:
-            numbers = np.flatnonzero(np.logical_or.reduce([counts > 0 for counts in supports]))
+            numbers = np.flatnonzero(reduce(np.logical_or, (counts > 0 for counts in supports)))
             found.append_distinct(relation.rows[numbers])
             for other, counts in zip(owners, supports, strict=True):
                 found.support_of(other)[: len(numbers)] = counts[numbers]
@@ -375,16 +377,47 @@ class EmbeddedTransaction:
         replacement = self._replaced[predicate] = Replacement(before, after)
         replacement.is_opening = True
 
-    def untouched_external(self, predicate: str) -> MaintainedRelation | None:
-        """The facts from which a former closure started, where nothing else has happened to the predicate since."""
+    def is_only_opened(self, predicate: str) -> bool:
+        """Whether a predicate has what its closure started from, and nothing else has happened to it."""
         replaced = self._replaced.get(predicate)
-        is_opening = replaced is not None and replaced.is_opening
-        return self._opened[predicate].external if is_opening else None
+        return replaced is not None and replaced.is_opening
+
+    def external(self, predicate: str, owner: str) -> MaintainedRelation | None:
+        """Return what others than the owner support of a recomputed predicate, where that is in a relation of its own."""
+        replaced = self._replaced.get(predicate)
+        if replaced is None:
+            return None
+        if replaced.is_opening:
+            return self._opened[predicate].external
+        after = replaced.after
+        return MaintainedRelation(after, owner) if after.owners and owner not in after.owners else None
 
     def enclose_at_commit(self, predicate: str, closed: ClosedPredicate, replacement: Replacement) -> None:
         """A step with new rules closes a predicate."""
         self._enclosed[predicate] = closed
         self._replaced[predicate] = replacement
+
+    # -- the transaction as a whole ----------------------------------------------------------------------------------
+
+    def extent(self) -> tuple[int, int]:
+        """Return how many visible facts have changed, and how many there are now."""
+        changed = now = 0
+        for predicate, relation in self.store.relations.items():
+            deleted, inserted, kept = self.change_of(predicate, relation.arity)
+            changed, now = changed + deleted + inserted, now + kept + inserted
+        return changed, now
+
+    def supports(self) -> Iterator[SupportOfOwner]:
+        """The support of all facts as it is now."""
+        for predicate, relation in self.store.relations.items():
+            closed = self._enclosed.get(predicate) or self.closed.get(predicate)
+            replaced = self._replaced.get(predicate)
+            if closed is not None:
+                yield from supports_of_closure(closed)
+            elif replaced is not None:
+                yield from supports_of(predicate, replaced.after, None)
+            else:
+                yield from supports_of(predicate, relation, self._maintained.get(predicate))
 
     # -- limits ------------------------------------------------------------------------------------------------------
 

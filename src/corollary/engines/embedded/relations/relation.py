@@ -159,6 +159,10 @@ class Relation:
             self._support[owner] = np.zeros(max(1, len(self.rows)), np.uint32)
         return self._support[owner]
 
+    def rename_owner(self, owner: str, successor: str) -> None:
+        """Give the support of one owner to another, who has none."""
+        self._support[successor] = self._support.pop(owner)
+
     def mark(self, owner: str, start: int) -> None:
         """The rows from `start` on are the owner's, with one derivation that is known."""
         self.support_of(owner)[start : self.size] = 1
