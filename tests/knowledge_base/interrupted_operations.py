@@ -301,6 +301,7 @@ if __name__ == "__main__":
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what they start in the background ignore it
     print(f"seed {options.seed}")
     for what, times in sorted(run(options.count, options.seed).items()):
         print(f"{times:6,} {what}")
