@@ -37,10 +37,10 @@ class SupportChange:
 
 @dataclass(frozen=True)
 class ChangedSupport:
-    """What a transaction that is computed does to the support of facts.
+    """The effect of a computed transaction on the support of facts.
 
-    `changes` returns what changes, `after` everything that is there afterwards. Where a large part of all facts changes
-    (`is_large`), only `after` may be asked for: nobody has to add it up with what was there before.
+    `changes` returns the changes, `after` the support of all facts afterwards. Where a large part of all facts changes
+    (`is_large`), ask only for `after`: writing it costs less than adding changes to what was there before.
     """
 
     is_large: bool
