@@ -144,8 +144,15 @@ def _there_and_back(
             least[way] = min(least[way], _seconds(lambda change=change: kb.apply(change)))  # type: ignore[misc]
             if way == "without":
                 found = counts(kb)
-    for way, after, now in (("without", less, found), ("with", state, counts(kb))):
-        scratch = from_scratch(after, runs=sizes.runs)
+    if back.insert:  # deriving from scratch begins where the change does: with the facts that come
+        with_new = partial(from_scratch, less, new=back.insert, runs=sizes.runs)
+    else:
+        with_new = partial(from_scratch, state, runs=sizes.runs)
+    for way, derive, now in (
+        ("without", partial(from_scratch, less, runs=sizes.runs), found),
+        ("with", with_new, counts(kb)),
+    ):
+        scratch = derive()
         total, expected = sum(now.values()), sum(scratch.counts.values())
         outcome.check(f"{case}, {subject}, {way}", total, expected)
         times = least[way] / max(scratch.cpu, 1e-6)

@@ -54,18 +54,25 @@ class Scratch:
     counts: dict[str, int]
 
 
-def from_scratch(state: State, *, strategy: str = "auto", updates: bool = True, runs: int = 1) -> Scratch:
-    """The fastest of some runs, and the least processor time of any."""
-    found = [_from_scratch(state, strategy, updates) for _ in range(runs)]
+def from_scratch(
+    state: State, *, new: Tables | None = None, strategy: str = "auto", updates: bool = True, runs: int = 1
+) -> Scratch:
+    """Return the fastest of some runs, with the least processor time of any.
+
+    Loading the state is not part of the time. Facts that are `new` come after it: taking them in is, as it is for a change.
+    """
+    found = [_from_scratch(state, new or {}, strategy, updates) for _ in range(runs)]
     fastest = min(found, key=lambda scratch: scratch.seconds)
     return replace(fastest, cpu=min(scratch.cpu for scratch in found))
 
 
-def _from_scratch(state: State, strategy: str, updates: bool) -> Scratch:
+def _from_scratch(state: State, new: Tables, strategy: str, updates: bool) -> Scratch:
     gc.collect()
     started = time.perf_counter()
     kb = state.loaded(strategy=strategy, updates=updates)
     loaded, cpu = time.perf_counter(), time.process_time()
+    for predicate, rows in new.items():
+        kb.insert(predicate, rows)
     kb.materialise()
     derived, cpu = time.perf_counter(), time.process_time() - cpu
     return Scratch(derived - loaded, cpu, loaded - started, counts(kb))
