@@ -1,4 +1,4 @@
-"""From rules to plans: normal form, order of operations. Nothing here sees a tuple."""
+"""From rules to plans: normal form, join order, delta rules. Nothing here sees a tuple."""
 
 from corollary.planning.join_order import plan_rule
 from corollary.planning.linearise import linearise

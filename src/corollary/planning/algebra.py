@@ -1,8 +1,8 @@
-"""Rules as relational algebra (paper 001, section 2.4.2), for engines that run whole relations at a time.
+"""Rules as relational algebra (paper 001, section 2.4.2), for engines that evaluate whole relations at a time.
 
-The tree is left-deep, in the order that `plan_rule` finds from real cardinalities. Negation is an anti-join against the
-negated atom projected to the variables that it shares with the rest, not the paper's `!=` in a join condition, which is wrong.
-The columns of a relation are `$0 … $n-1`; everywhere else a column has the name of its variable.
+The tree is left-deep, in the join order that `plan_rule` finds from real cardinalities. Negation is an anti-join
+against the negated atom projected to the variables that it shares with the rest; the paper's `!=` in a join condition
+is wrong. The columns of a relation are `$0 … $n-1`; everywhere else a column has the name of its variable.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from corollary.program import AggregateOperation, Atom, Constant, Variable
 
 
 def positional(arity: int) -> tuple[str, ...]:
-    """The columns of a relation; no variable has such a name."""
+    """Return the column names of a relation; no variable has such a name."""
     return tuple(f"${position}" for position in range(arity))
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The relation with one row and no columns: what a body without atoms starts from."""
+    """The relation with one row and no columns, from which a body without atoms starts."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class Select:
-    """The rows in which each column is identical with another column or with a constant."""
+    """The rows in which certain columns are identical with other columns or with constants."""
 
     input: Algebra
     equalities: tuple[tuple[str, str | Constant], ...]
@@ -56,7 +56,7 @@ class Select:
 
 @dataclass(frozen=True)
 class Project:
-    """Columns under new names, and constants. Rows may repeat unless `distinct`."""
+    """Renamed columns, and constants. Rows may repeat unless `distinct`."""
 
     input: Algebra
     outputs: tuple[tuple[str, str | Constant], ...]
@@ -69,9 +69,9 @@ class Project:
 
 @dataclass(frozen=True)
 class Join:
-    """A natural join on `on`; without columns in common a cartesian product.
+    """A natural join on the columns `on`; a Cartesian product if there are none.
 
-    A `semi` join keeps the rows of the left side that have a partner, once.
+    A `semi` join returns each row of the left side that has a partner, once.
     """
 
     left: Algebra
@@ -88,7 +88,7 @@ class Join:
 
 @dataclass(frozen=True)
 class AntiJoin:
-    """The rows of the left side without a partner; with nothing in common, all of them where the right side is empty."""
+    """The rows of the left side without a partner; if the sides share no column, all of them if the right side is empty."""
 
     left: Algebra
     right: Algebra
@@ -111,7 +111,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Extend:
-    """A new column with the value of an expression; where the column is there already, the two must be identical."""
+    """A column with the value of an expression; if the column exists already, rows with another value are dropped."""
 
     input: Algebra
     compute: Compute
@@ -127,7 +127,7 @@ class Extend:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """Groups and results over an input without repeated rows; a group without a value for some result is left out."""
+    """Groups and results over an input without repeated rows; a group in which a result has no value is left out."""
 
     input: Algebra
     group_by: tuple[str, ...]
@@ -160,9 +160,9 @@ def algebra_of(
     keep_all: bool = False,
     values_last: bool = False,
 ) -> Project:
-    """The heads of a rule as relational algebra; rows may repeat, with `keep_all` as often as the rule has instances.
+    """Return the heads of a rule as relational algebra; rows may repeat, with `keep_all` once for each rule instance.
 
-    With `values_last` nothing is computed before all atoms hold, as far as they do not need the value.
+    With `values_last`, no expression is computed before all atoms have matched, unless an atom needs its value.
     """
     known = statistics or NoStatistics()
     plan = plan_rule(rule, known, versions, keep_all=keep_all, values_last=values_last)
@@ -170,7 +170,8 @@ def algebra_of(
 
 
 def delta_versions(rule: NormalRule, delta: int | None, growing: Iterable[str]) -> tuple[Version, ...]:
-    """Before the delta atom the old rows, after it all rows, so that no instance is tried twice in semi-naive rounds."""
+    """Return the versions for a semi-naive round: old rows before the delta atom, all rows after it, so no instance is
+    tried twice."""
     grows = set(growing)
     versions = []
     for position, source in enumerate(rule.body.sources):
@@ -226,7 +227,7 @@ def _translate(plan: RulePlan, statistics: Statistics, *, prune: bool, values_la
 
 
 def _needed_after(plan: RulePlan, names: dict[int, str | Constant]) -> list[set[str]]:
-    """The variables that something later uses, after each operation."""
+    """Return, for each operation, the variables that are used after it."""
     needed = {name for register in plan.head_registers if isinstance(name := names[register], str)}
     later: list[set[str]] = []
     for operation in reversed(plan.operations):
@@ -262,9 +263,10 @@ def _relation(
     source: Source, columns: tuple[Column, ...], version: Version, names: dict[int, str | Constant],
     statistics: Statistics, *, keep: bool, values_last: bool = False,
 ) -> tuple[Algebra, tuple[str, ...]]:  # fmt: skip
-    """The rows of a source that fit its constants and repeated variables, and the variables bound before.
+    """Return the rows of a source that match its constants and repeated variables, and the names of variables bound
+    before.
 
-    Without `keep` only the latter are left: the others are existential.
+    Without `keep` only columns of the latter remain: the other variables are existential.
     """
     if isinstance(source, AggregateSource):
         base = _aggregate(source, statistics, values_last=values_last)
@@ -295,7 +297,7 @@ def _scan(atom: Atom, version: Version) -> Algebra:
 
 
 def _aggregate(source: AggregateSource, statistics: Statistics, *, values_last: bool) -> Algebra:
-    """Aggregates range over the distinct bindings of all named variables of the body, so none is dropped before."""
+    """Return an aggregation over the distinct bindings of all named variables of the body, none of which is dropped before."""
     names = source.ranged
     rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
     plan = plan_rule(rule, statistics, keep_all=True, values_last=values_last)
@@ -305,7 +307,7 @@ def _aggregate(source: AggregateSource, statistics: Statistics, *, values_last: 
 
 
 def has_distinct_rows(node: Algebra) -> bool:
-    """Relations are sets; rows can repeat where columns are dropped that the ones that are kept do not determine."""
+    """Return whether no row can repeat; rows can repeat if a dropped column is not determined by those that are kept."""
     match node:
         case Unit() | Scan() | Aggregate():
             return True
@@ -325,7 +327,7 @@ def has_distinct_rows(node: Algebra) -> bool:
 
 
 def _determined(node: Algebra, kept: set[str]) -> set[str]:
-    """The columns of a node that are the same wherever the kept ones are: what was computed, and what is equal to something."""
+    """Return the columns of a node that depend only on the kept ones: computed columns, and those equal to other columns."""
     match node:
         case Filter():
             return _determined(node.input, kept)

@@ -1,7 +1,7 @@
-"""Rules that look at what changed: one atom ranges over changes, the others over the facts before or after them.
+"""Delta rules: one atom ranges over changes, the others over the facts before or after them.
 
-A version of a predicate is a predicate of its own name, so that the planner needs to know nothing about it. An engine resolves
-it to rows: to a change, or by `LEFT_OUT` to a whole relation.
+A version of a predicate is a predicate with its own name, so the planner needs to know nothing about versions. An
+engine resolves it to rows: to a change, or to a relation without the parts in `LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from corollary.planning.normal_form import NormalBody, NormalRule
 from corollary.program import Atom, Variable, Wildcard
 
 BEFORE, AFTER = "\0before\0", "\0after\0"
-KEPT = "\0kept\0"  # before and after the transaction
-EITHER = "\0either\0"  # before or after it; only for negated atoms
+KEPT = "\0kept\0"  # the facts that are visible both before and after the transaction
+EITHER = "\0either\0"  # the facts that are visible before or after the transaction; only for negated atoms
 DELETED, INSERTED = "\0deleted\0", "\0inserted\0"
-CHANGING = "\0changing\0"  # the facts that a deletion or an insertion has reached in its last round
-UNTOUCHED = "\0untouched\0"  # before the transaction, without what a deletion has reached so far
-UNSPREAD = "\0unspread\0"  # the same, but with what it has reached in its last round
-SETTLED = "\0settled\0"  # after the transaction, without what an insertion has reached in its last round
-PROVED = "\0proved\0"  # what was found to follow from the facts that are left
+CHANGING = "\0changing\0"  # the facts that a deletion or an insertion reached in its last round
+UNTOUCHED = "\0untouched\0"  # before the transaction, without the facts that overdeletion has reached so far
+UNSPREAD = "\0unspread\0"  # the same, with the facts reached in its last round
+SETTLED = "\0settled\0"  # after the transaction, without the facts that an insertion reached in its last round
+PROVED = "\0proved\0"  # the facts found to follow from the remaining ones
 
 
 class VersionPart(Enum):
-    """Parts of all facts of a predicate that are there before a transaction or after it."""
+    """Parts of a relation, of which versions before or after a transaction leave some out."""
 
     NEW = auto()
     """What has come in the transaction, as far as it is done."""
@@ -53,9 +53,9 @@ LEFT_OUT: Mapping[str, frozenset[VersionPart]] = {
 
 @dataclass(frozen=True)
 class Versions:
-    """The versions of a rule's atoms: each pair holds for those before the place of a delta, and for those after it.
+    """The versions of a rule's atoms, in pairs: for those before the position of a delta, and for those after it.
 
-    `inside` are atoms of predicates that the step itself derives.
+    `inside` holds for atoms of predicates that the step itself derives.
     """
 
     inside: tuple[str, str]
@@ -65,13 +65,13 @@ class Versions:
 
 @cache
 def version_of(predicate: str) -> tuple[str, str]:
-    """The version of a predicate and its name, put together by the functions below."""
+    """Split the name of a versioned predicate into version and name."""
     _, version, name = predicate.split("\0", 2)
     return f"\0{version}\0", name
 
 
 def whole_rule(rule: NormalRule, version: str, inside: Container[str] = (), inside_version: str = "") -> NormalRule:
-    """The rule over one version of all predicates, but for those of the positive atoms that are inside a step."""
+    """Return the rule over one version of all predicates; positive atoms of predicates inside the step may have another."""
     body = rule.body
     sources = tuple(
         in_version(atom, inside_version if isinstance(atom, Atom) and atom.predicate in inside else version)
@@ -82,18 +82,18 @@ def whole_rule(rule: NormalRule, version: str, inside: Container[str] = (), insi
 
 
 def delta_rule(rule: NormalRule, place: int, delta: str, earlier: str, later: str) -> NormalRule:
-    """The rule with the delta of a predicate at one place; its source comes first.
+    """Return the rule with the delta of a predicate at one position, which becomes its first source.
 
-    Places count the atoms of the body and then the negated ones. What stands before the place is taken in the version
-    `earlier`, what stands after it in the version `later`, so that the deltas of all places together give each gained or
-    lost instance once. A negated atom at the place becomes a positive one: its instances change where facts come and go.
+    Positions count the atoms of the body, then the negated ones. Atoms before the position use the version `earlier`,
+    those after it the version `later`, so that the deltas of all positions together give each gained or lost instance
+    once. A negated atom at the position becomes positive: its instances change when facts come and go.
     """
     pair = (earlier, later)
     return step_delta_rule(rule, place, delta, (), Versions(pair, pair, pair))
 
 
 def step_delta_rule(rule: NormalRule, place: int, delta: str, inside: Container[str], versions: Versions) -> NormalRule:
-    """Like `delta_rule`, with versions that depend on the atom; `inside` are the predicates that the step derives."""
+    """Like `delta_rule`, with versions that depend on whether the step derives the atom's predicate (`inside`)."""
     body = rule.body
     sources, negated = [], []
     for at, atom in enumerate(body.sources):
@@ -113,7 +113,7 @@ def step_delta_rule(rule: NormalRule, place: int, delta: str, inside: Container[
 
 
 def body_after(rule: NormalRule) -> NormalBody:
-    """The body over the facts after the transaction. What has changed is part of them, or its absence is."""
+    """Return the body over the facts after the transaction, which contain the change (or lack it, at a negated atom)."""
     body = rule.body
     sources = tuple(_after(atom) for atom in body.sources if isinstance(atom, Atom))
     return NormalBody(sources, tuple(map(_after, body.negated)), body.computes, body.compares)
@@ -127,7 +127,7 @@ def _after(atom: Atom) -> Atom:
 def checking_rule(
     rule: NormalRule, candidates: str, version: str, inside: Container[str] = (), inside_version: str = ""
 ) -> NormalRule:
-    """The rule for those heads only that are among the candidates, which come first."""
+    """Return the rule restricted to heads among the candidates, which are its first source."""
     whole = whole_rule(rule, version, inside, inside_version)
     sources = (in_version(rule.head, candidates), *whole.body.sources)
     body = NormalBody(sources, whole.body.negated, whole.body.computes, whole.body.compares)
@@ -135,7 +135,7 @@ def checking_rule(
 
 
 def backward_rule(rule: NormalRule, place: int, candidates: str, version: str) -> NormalRule:
-    """From the candidates to the facts at one place of the instances that derive them."""
+    """Return a rule from the candidates to the facts at one position of the instances that derive them."""
     wanted = rule.body.sources[place]
     assert isinstance(wanted, Atom), "aggregations have steps of their own"
     named = Atom(

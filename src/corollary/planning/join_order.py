@@ -1,8 +1,8 @@
-"""The order of a rule's operations.
+"""The join order: in which order the operations of a rule run.
 
-Paper 000's heuristic is the start: atoms with constants before those with variables only. Among the rest, the atom that is
-expected to multiply the bindings least comes next, from real cardinalities. Comparisons and negations run as soon as their
-variables have values, computations as soon as something needs them.
+It starts from paper 000's heuristic: atoms with constants before those with variables only. Among the remaining atoms,
+the one expected to multiply the bindings least comes next, by real cardinalities. Comparisons and negations run as soon
+as their variables have values, computations as soon as something needs their value.
 """
 
 from __future__ import annotations
@@ -50,22 +50,23 @@ def plan_rule(
     by_order: ByValue = ByValue.NOTHING,
     values_last: bool = False,
 ) -> RulePlan:
-    """The plan of a rule; `versions` tells for each source which rows it ranges over, the delta comes first.
+    """Return the plan of a rule; `versions` tells which rows each source ranges over, and the delta comes first.
 
-    `keep_all` forbids the short cut for values that are not used: derivations are counted, or bindings aggregated. An equality
-    between two atoms connects them like a shared variable; `by_value` says where the plan looks rows up by it, and `by_order`
-    where it looks up ranges of values between which `<` and its like put them.
-    With `values_last` nothing is computed before all atoms hold, as far as they do not need the value.
+    `keep_all` forbids the existence short cut for unused values, because derivations are counted or bindings
+    aggregated. An equality between two atoms connects them like a shared variable; `by_value` says when the plan looks
+    rows up by it, and `by_order` when it looks up a range of values for `<` and the like. With `values_last`, no
+    expression is computed before all atoms have matched, unless an atom needs its value.
     """
     chosen = versions or (Version.FULL,) * len(rule.body.sources)
     return _Planner(rule, statistics, chosen, keep_all, by_value, by_order, values_last).plan()
 
 
 class _Planner:
-    """Each source, comparison and computation is looked at again only when one of its variables has got a value.
+    """The search for a join order. A source, comparison or computation is reconsidered only when one of its variables
+    gets a value.
 
-    A body of a hundred atoms has a hundred and more delta rules, each with a plan of its own: what a plan costs must follow from
-    the length of the body, and not from its square.
+    A body with a hundred atoms has at least a hundred delta rules, each with its own plan, so the cost of a plan must
+    be linear in the length of the body.
     """
 
     def __init__(
@@ -106,12 +107,12 @@ class _Planner:
         self._computes = _Pending([compute.inputs for compute in self._body.computes])
         self._compares = _Pending([compare.inputs for compare in self._body.compares])
         has_value = set(self._body.variables)
-        # The variables of a negated atom that have values elsewhere are waited for; the others are existential.
+        # A negated atom waits for those of its variables that get values elsewhere; the others are existential.
         self._negated = _Pending([set(source_variables(atom)) & has_value for atom in self._body.negated])
         self._links: list[list[_Link]] = [[] for _ in sources]  # by source: the equalities that may lead to it
         self._bounds: list[list[_Link]] = [[] for _ in sources]  # and the ends of ranges
         self._linked: dict[str, list[int]] = {}  # by variable: the sources that comparisons with it may lead to
-        self._looked_up: set[int] = set()  # comparisons that an access has made already
+        self._looked_up: set[int] = set()  # comparisons that an access already makes
         self._value_registers: dict[Term, int] = {}
         self._computed_ends: dict[Term, Variable] = {}
         for number, compare in enumerate(self._body.compares):
@@ -146,7 +147,7 @@ class _Planner:
             self._computes.note(name)
             self._compares.note(name)
             self._negated.note(name)
-        # What was chosen first makes a product of everything that is not connected with it.
+        # Everything not connected with the first source forms a product with it.
         others = self._waiting
         if not is_first:
             mentioned = (self._mentioned.get(name, ()) for name in new)
@@ -157,7 +158,7 @@ class _Planner:
     # -- comparisons between two sources -----------------------------------------------------------------------------
 
     def _link(self, number: int, compare: Compare) -> None:
-        """A comparison leads from the variables of one side to a source that has all those of the other."""
+        """Register that a comparison leads from the variables of one side to a source with all those of the other."""
         if compare.operator == "!=" or compare.negated:
             return
         mirrored = _MIRRORED[compare.operator]
@@ -166,7 +167,7 @@ class _Planner:
             (compare.right, mirrored, compare.left),
         ):
             inside, outside = _names(term), _names(other)
-            # A constant is one end of a range at most: a scan needs no order to leave rows out.
+            # A constant bounds a range at most; a scan needs no order to skip those rows.
             if not inside or inside & outside or not _may_be_key(term) or not _may_be_key(other):
                 continue
             if operator == "=" and not outside:
@@ -179,14 +180,14 @@ class _Planner:
                         self._linked.setdefault(name, []).append(source)
 
     def _link_to(self, number: int) -> _Link | None:
-        """An equality whose other side has a value, and whose side in the source has none yet."""
+        """Return an equality whose other side has a value and whose side in the source does not, None if there is none."""
         return next(filter(self._is_open, self._links[number]), None)
 
     def _is_open(self, link: _Link) -> bool:
         return link.outside <= self._bound and not link.inside & self._bound and link.compare not in self._looked_up
 
     def _value_key(self, number: int) -> ValueKey | None:
-        """The key by which the rows of a source are looked up; its register gets its value right before."""
+        """Return the key by which rows of a source are looked up; its register is computed right before."""
         link = self._link_to(number) if self._versions[number] is not Version.DELTA else None
         is_simple = link is not None and isinstance(link.term, Variable) and isinstance(link.other, Variable)
         if link is None or self._by_value is ByValue.NOTHING or (self._by_value is ByValue.VARIABLES and not is_simple):
@@ -198,14 +199,14 @@ class _Planner:
         return ValueKey(link.term, self._value_registers[link.other])
 
     def _range(self, number: int) -> Range | None:
-        """The range of values in which the rows of a source lie; computed ends get their values right before."""
+        """Return the range of values to which rows of a source are limited; computed ends are computed right before."""
         source, keys = self._body.sources[number], self._key_positions(number)
         if self._by_order is ByValue.NOTHING or self._versions[number] is Version.DELTA or len(keys) > 1:
             return None
         rows = self._size(source) / (self._distinct(source, keys[0]) if keys else 1)
         if rows < _WORTH_A_RANGE:
             return None
-        ends: dict[Term, dict[bool, _Link]] = {}  # by term, the lower and the upper end
+        ends: dict[Term, dict[bool, _Link]] = {}  # by term: the lower and the upper end
         for link in self._bounds[number]:
             is_simple = isinstance(link.term, Variable) and isinstance(link.other, (Variable, Constant))
             if self._is_open(link) and (is_simple or self._by_order is ByValue.TERMS):
@@ -267,7 +268,7 @@ class _Planner:
             self._expect(number)
 
     def _size(self, source: Source) -> int:
-        """Asked once for a predicate, which long bodies mention often."""
+        """Return the number of rows of a source; cached, because long bodies mention a predicate often."""
         key = source.predicate if isinstance(source, Atom) else id(source)
         if key not in self._sizes:
             self._sizes[key] = self._statistics.size(source)
@@ -280,7 +281,7 @@ class _Planner:
         return self._distincts[key]
 
     def _expect(self, number: int) -> None:
-        """Puts a source into the queue by how many rows a binding is expected to meet."""
+        """Queue a source by the number of rows that a binding is expected to match."""
         source = self._body.sources[number]
         rows = float(self._size(source))
         for position, term in enumerate(_arguments(source)):
@@ -291,7 +292,7 @@ class _Planner:
             position = next(place for place, term in enumerate(_arguments(source)) if _names(term) <= link.inside)
             rows /= self._distinct(source, position)
         elif self._bound and names and not any(name in self._bound for name in names):
-            # A product with an unconnected relation is put off while something connected is left.
+            # A product with an unconnected relation waits while connected sources are left.
             is_ranged = any(link.outside and self._is_open(link) for link in self._bounds[number])
             rows = (rows + 1) * (1e5 if is_ranged else 1e6)
         self._cost[number] = rows
@@ -309,7 +310,7 @@ class _Planner:
         self._bind(self._variables[number])
 
     def _columns(self, arguments: tuple[Term, ...]) -> tuple[tuple[Column, ...], tuple[int, ...]]:
-        """Return the columns for the arguments of an atom, and the places of those that rows are looked up by."""
+        """Return the columns for the arguments of an atom, and the positions of its key columns."""
         columns: list[Column] = []
         seen: set[str] = set()
         for term in arguments:
@@ -322,10 +323,10 @@ class _Planner:
                 columns.append(Column(Use.SKIP))
         return tuple(columns), tuple(place for place, column in enumerate(columns) if column.use is Use.KEY)
 
-    # -- what needs values -------------------------------------------------------------------------------------------
+    # -- tests and computations ---------------------------------------------------------------------------------------
 
     def _run_ready(self, *, everything: bool = False) -> None:
-        """Appends every test whose variables have values, and the computations that a test or an atom waits for."""
+        """Append every test whose variables have values, and the computations that a test or an atom needs."""
         progress = True
         while progress:
             progress = self._run_tests()
@@ -355,7 +356,7 @@ class _Planner:
         return bool(compares or negated)
 
     def _is_wanted(self, compute: Compute) -> bool:
-        """Whether something that could prune or look up uses the value; otherwise it is computed last."""
+        """Return whether an operation that could prune or look up rows uses the value; otherwise it is computed last."""
         name = compute.variable
         if self._compared[name] > 0 or name in self._bound:
             return True
@@ -364,7 +365,7 @@ class _Planner:
     # -- short cuts --------------------------------------------------------------------------------------------------
 
     def _with_exists(self, head: tuple[int, ...]) -> list[Operation]:
-        """Marks the accesses whose values are not used later: one row is enough."""
+        """Mark the accesses whose values are not used later: one matching row is enough."""
         used = set(head)
         operations: list[Operation] = []
         for operation in reversed(self._operations):
@@ -392,12 +393,12 @@ class _Planner:
 
 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_WORTH_A_RANGE = 32  # rows; so few are gone over as fast
+_WORTH_A_RANGE = 32  # rows; a scan of fewer is as fast
 
 
 @dataclass(frozen=True)
 class _Link:
-    """The comparison `term operator other`: the term is over variables of a source, the other one over variables elsewhere."""
+    """The comparison `term operator other`: the term is over variables of one source, `other` over variables elsewhere."""
 
     compare: int
     term: Term
@@ -412,7 +413,7 @@ def _names(term: Term) -> frozenset[str]:
 
 
 def _may_be_key(term: Term) -> bool:
-    """Whether the term has one value for each row, which costs little: built-in functions may be a host's."""
+    """Return whether the term is a cheap function of each row; built-in functions may call the host."""
     match term:
         case Variable() | Constant():
             return True
@@ -425,7 +426,7 @@ def _may_be_key(term: Term) -> bool:
 
 
 class _Pending:
-    """Things that wait for variables; `ready` are the numbers of those that wait for none, in order."""
+    """Numbered items that wait for variables; `ready` are those that wait for none, in order."""
 
     def __init__(self, inputs: Sequence[Collection[str]]) -> None:
         self._missing = [len(names) for names in inputs]
@@ -436,7 +437,7 @@ class _Pending:
         self.ready = [number for number, missing in enumerate(self._missing) if missing == 0]
 
     def note(self, name: str) -> None:
-        """The variable has a value now."""
+        """Record that the variable has a value."""
         for number in self._waiting.pop(name, ()):
             self._missing[number] -= 1
             if self._missing[number] == 0:
@@ -448,7 +449,8 @@ class _Pending:
 
 
 def _is_not_first(operation: Operation, operations: list[Operation]) -> bool:
-    """The first access drives the pipeline, so it goes over its rows even when only their existence counts."""
+    """Return whether the operation is not the first access, which drives the pipeline and must go over its rows even
+    for existence."""
     first = next((one for one in operations if isinstance(one, Access)), None)
     return operation is not first
 

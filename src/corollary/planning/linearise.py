@@ -1,7 +1,9 @@
-"""Closure rules among other rules of one hyper-node (paper 002, Algorithm 2: external facts arrive while the loop runs).
+"""Closure rules beside other rules of one hyper-node (paper 002, Algorithm 2: external facts arrive while the loop
+runs).
 
-`p(X, Z) :- p(X, Y), p(Y, Z)` would try every way to cut a path in two. As every fact of p is a chain of *external* facts, those
-that other rules give, it is enough to go over `external(X, Y), p(Y, Z)`. The other rules for p then derive external facts.
+`p(X, Z) :- p(X, Y), p(Y, Z)` would try every way to cut a path in two. Every fact of p is a chain of *external* facts,
+which the other rules derive, so `external(X, Y), p(Y, Z)` finds the same facts. The other rules for p then derive
+external facts.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 
 
 def external_predicate(predicate: str) -> str:
-    """A name that no program text can give to a predicate."""
+    """Return a name that no program text can give to a predicate."""
     return f"\0external {predicate}"
 
 
 def linearise(rules: Sequence[NormalRule], modules: Sequence[Module]) -> tuple[list[NormalRule], dict[str, str]]:
-    """Rules with the same consequences, and which predicate's facts each external predicate starts from."""
+    """Return rules with the same consequences, and for each external predicate the predicate whose facts it starts from."""
     closures = {
         module.predicate: module
         for module in modules

@@ -1,8 +1,8 @@
-"""Rules in the one shape that plans are made of.
+"""The normal form of rules, from which plans are made.
 
-Arguments of atoms are variables, constants or `_`; everything computed has a variable of its own; aggregates in heads and
-bodies are sources of rows like atoms. Which equality gives a variable its value is settled here, as the language says:
-atoms first, then the first equality in the text that can.
+Arguments of atoms are variables, constants or `_`; every computed value has a variable of its own; aggregates in heads
+and bodies are sources of rows like atoms. The normal form also settles which equality gives a variable its value, as
+the language defines it: atoms first, then the first equality in the text that can.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ from corollary.program.patterns import is_ground, is_pattern, pairs, parts, with
 
 # -- identities --------------------------------------------------------------------------------------------------------
 
-# Identities that a rule needs to match: function terms and lists, made and taken apart by computations.
+# Identities that a rule must match: function terms and lists, built and taken apart by computations.
 #
-# `p(f(X, [Y | _]))` becomes `p(V)`, with computations for the parts of V: each gives a variable its value, or compares with
-# the value that it has. In an equality, a side whose variables have values is made, and the other side is matched with it.
+# `p(f(X, [Y | _]))` becomes `p(V)`, with computations for the parts of V: each gives a variable its value, or compares
+# with the value that it already has. In an equality, the side whose variables have values is built, and the other side
+# is matched with it.
 
 Fresh: TypeAlias = Callable[[], Variable]
 
 
 @dataclass(frozen=True)
 class Identical:
-    """Two terms are the same constant."""
+    """The condition that two terms are the same constant."""
 
     left: Term
     right: Term
@@ -57,7 +58,7 @@ class Identical:
 
 @dataclass(frozen=True)
 class Given:
-    """A variable is identical with the value of a term, and gets its value from it where it has none."""
+    """The condition that a variable is identical with the value of a term; gives the variable that value if it has none."""
 
     variable: Variable
     term: Term
@@ -67,7 +68,7 @@ Waiting: TypeAlias = Given | Identical
 
 
 def folded(term: Term) -> Term:
-    """A pattern without variables is the constant that it stands for, unless it has no value."""
+    """Return the constant that a pattern without variables stands for; the term itself if it has variables or no value."""
     if is_pattern(term) and is_ground(term):
         try:
             return Constant(evaluate_term(term, {}), term.span)
@@ -81,8 +82,7 @@ def has_pattern(comparison: Comparison) -> bool:
 
 
 def next_steps(one: Identical, bound: set[str], fresh: Fresh) -> list[Waiting] | None:
-    """Return the next computations of an identity, now that some variables have values; None where it has to wait for more of
-    them."""
+    """Return the next computations of an identity, given variables with values; None if it must wait for more of them."""
     left, right = folded(one.left), folded(one.right)
     if is_pattern(left) and is_pattern(right):
         found = pairs(left, right)
@@ -99,14 +99,14 @@ def next_steps(one: Identical, bound: set[str], fresh: Fresh) -> list[Waiting] |
 
 
 def _never(left: Term, right: Term, fresh: Fresh) -> list[Waiting]:
-    """Terms of different forms: nothing fits. Their variables get values all the same."""
+    """Return steps that never match, for terms of different forms; their variables get values nevertheless."""
     value, variables = fresh(), dict.fromkeys(one.name for side in (left, right) for one in variables_of(side))
     impossible = [Given(value, Constant(0)), Given(value, Constant(1))]
     return [*impossible, *(Given(Variable(name), Constant(0)) for name in variables)]
 
 
 def _matched(side: Term, other: Term, bound: set[str], fresh: Fresh) -> list[Waiting] | None:
-    """A side whose value is known, with a term that is no plain variable."""
+    """Return the steps that match a side with a known value against a term that is not a plain variable."""
     if isinstance(side, Variable):
         if is_pattern(other):
             return _taken_apart(side, other, fresh)
@@ -124,7 +124,7 @@ def _taken_apart(whole: Variable, pattern: Term, fresh: Fresh) -> list[Waiting]:
         elif not isinstance(child, Wildcard):
             piece = fresh()
             found += [Given(piece, part), Identical(piece, child)]
-    if not found:  # nothing but `_`: the form counts all the same
+    if not found:  # nothing but `_`: the form still has to match
         _, part = next(iter(parts(pattern, whole)))
         found.append(Given(fresh(), part))
     return found
@@ -143,9 +143,10 @@ def _has_wildcard(term: Term) -> bool:
 
 @dataclass(frozen=True)
 class Compute:
-    """The variable is identical with the value of the expression; what has no value discards the instance.
+    """The condition that the variable is identical with the value of the expression; without a value the instance is
+    dropped.
 
-    Under negation (`total`) it must not: there, no value is a value that no fact has.
+    Under negation (`total`) it must not be dropped: there, a missing value becomes a value that no fact has.
     """
 
     variable: str
@@ -159,7 +160,7 @@ class Compute:
 
 @dataclass(frozen=True)
 class Compare:
-    """A comparison whose variables have values by then; `negated` holds also where the comparison has no value."""
+    """A comparison whose variables have values when it runs; `negated` also holds if the comparison has no value."""
 
     operator: str
     left: Term
@@ -176,13 +177,13 @@ class Compare:
 
     @property
     def orders(self) -> bool:
-        """Whether it compares by order, so that texts need ranks, and not for equality alone."""
+        """Whether it compares by order, so that texts need ranks, instead of for equality alone."""
         return self.operator not in ("=", "!=")
 
 
 @dataclass(frozen=True)
 class AggregateSource:
-    """The rows (groups and results) of an aggregation."""
+    """The rows of an aggregation: groups and results."""
 
     body: NormalBody
     group_by: tuple[str, ...]
@@ -194,7 +195,7 @@ class AggregateSource:
 
     @property
     def ranged(self) -> tuple[str, ...]:
-        """The variables whose bindings are distinguished: those with a name, and computed ones that groups or results need."""
+        """The variables whose bindings are distinguished: named ones, and computed ones that groups or results need."""
         needed = {operation.argument.name for operation in self.operations if isinstance(operation.argument, Variable)}
         needed |= set(self.group_by)
         return tuple(name for name in self.body.variables if name in needed or not name.startswith(" "))
@@ -212,7 +213,7 @@ class NormalBody:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Every variable that has a value in an instance, in order of appearance."""
+        """Every variable with a value in an instance, in order of appearance."""
         names: dict[str, None] = {}
         for source in self.sources:
             names.update(dict.fromkeys(source_variables(source)))
@@ -229,7 +230,7 @@ class NormalRule:
 
 
 def predicates_of_body(body: NormalBody) -> set[str]:
-    """The predicates that a body looks at, also under negation and in aggregations."""
+    """Return the predicates that a body reads, including those under negation and in aggregations."""
     found = {atom.predicate for atom in body.negated}
     for source in body.sources:
         found |= {source.predicate} if isinstance(source, Atom) else predicates_of_body(source.body)
@@ -243,7 +244,7 @@ def source_variables(source: Source) -> tuple[str, ...]:
 
 
 def source_columns(source: Source) -> tuple[str | None, ...]:
-    """The name of the variable in each column, None where there is none."""
+    """Return the name of the variable in each column, None for columns without one."""
     if isinstance(source, AggregateSource):
         return source.columns
     return tuple(argument.name if isinstance(argument, Variable) else None for argument in source.arguments)
@@ -264,17 +265,17 @@ _PLAIN = frozenset((Variable, Constant, Wildcard))
 
 
 def _is_plain(element: BodyElement) -> bool:
-    """Whether this is an atom with nothing to compute."""
+    """Return whether this is an atom without computations."""
     return type(element) is Atom and element.location is None and _PLAIN.issuperset(map(type, element.arguments))
 
 
 def normalise_query(query: Query) -> NormalRule:
-    """The query as a rule whose head holds the answer."""
+    """Return the query as a rule whose head contains the answer."""
     return NormalRule("query", Atom("", query.variables), _body(query.body, _Fresh(), []))
 
 
 class _Fresh:
-    """Variables that no program text can contain."""
+    """New variables that no program text can contain."""
 
     def __init__(self) -> None:
         self._numbers = count()
@@ -284,7 +285,7 @@ class _Fresh:
 
 
 def _flat(terms: tuple[Term, ...], fresh: _Fresh, total: bool = False) -> tuple[tuple[Term, ...], list[Compute]]:
-    """The terms with a variable for everything that has to be computed."""
+    """Return the terms with a variable for everything that must be computed, and the computations."""
     flat: list[Term] = []
     computes: list[Compute] = []
     for term in terms:
@@ -299,7 +300,7 @@ def _flat(terms: tuple[Term, ...], fresh: _Fresh, total: bool = False) -> tuple[
 
 
 def _with_head_aggregates(rule: Rule, fresh: _Fresh) -> NormalRule:
-    """`p(X, count(T)) :- body` as `p(X, N)` over the aggregation of the body on X."""
+    """Return `p(X, count(T)) :- body` as `p(X, N)` over the aggregation of the body by X."""
     groups: list[Term] = []
     operations: list[AggregateOperation] = []
     head: list[Term] = []
@@ -366,14 +367,15 @@ _Waiting: TypeAlias = Compute | Comparison | Assignment | Identical
 
 
 def _as_identity(compute: Compute) -> _Waiting:
-    """An argument of an atom: a function term or a list is taken apart, everything else is computed and compared."""
+    """Return the condition for a computed argument of an atom: patterns are taken apart, everything else is computed
+    and compared."""
     if is_pattern(compute.expression):
         return Identical(Variable(compute.variable), compute.expression)
     return compute
 
 
 def _settle(waiting: list[_Waiting], bound: set[str], fresh: _Fresh) -> tuple[list[Compute], list[Compare]]:
-    """Turns each equality that has to give a variable its value into a `Compute`, the others into comparisons."""
+    """Turn each equality that must give a variable its value into a `Compute`, and the others into comparisons."""
     computes: list[Compute] = []
     compares: list[Compare] = []
     bound = set(bound)
@@ -385,7 +387,7 @@ def _settle(waiting: list[_Waiting], bound: set[str], fresh: _Fresh) -> tuple[li
         if ready is None and (solved := _solved(waiting, bound)) is not None:
             computes.append(solved)
             bound.add(solved.variable)
-            continue  # now the equality can be compared
+            continue  # now the equality can be a comparison
         element = waiting.pop(position)
         if isinstance(ready, Compute):
             computes.append(ready)
@@ -398,7 +400,7 @@ def _settle(waiting: list[_Waiting], bound: set[str], fresh: _Fresh) -> tuple[li
 
 
 def _ready(element: _Waiting, bound: set[str], fresh: _Fresh) -> Compute | list[_Waiting] | bool | None:
-    """How the element can run now: as this `Compute`, as other elements, as a comparison (True), or not yet (None)."""
+    """Return how the element can run now: as a `Compute`, as other elements, as a comparison (True), or not yet (None)."""
     if isinstance(element, Identical):
         steps = next_steps(element, bound, fresh)
         return None if steps is None else [_as_compute(step) for step in steps]
@@ -418,7 +420,7 @@ def _ready(element: _Waiting, bound: set[str], fresh: _Fresh) -> Compute | list[
 
 
 def _solved(waiting: list[_Waiting], bound: set[str]) -> Compute | None:
-    """The first variable that an equality gives a value when it is solved for it."""
+    """Return the computation of the first variable for which an equality can be solved, None if there is none."""
     for element in waiting:
         if isinstance(element, Comparison):
             for variable, term in solutions_of(element):
@@ -433,7 +435,7 @@ def _as_compute(step: Given | Identical) -> _Waiting:
 
 
 def alternates(rules: Iterable[NormalRule]) -> bool:
-    """Whether rules of one hyper-node come in two kinds, for what is true and for what is possible, that negate each other."""
+    """Return whether the rules of a hyper-node are of two kinds, for true and for possible facts, that negate each other."""
     known = tuple(rules)
     heads = {rule.head.predicate for rule in known}
     if not any(map(is_possible, heads)):

@@ -1,4 +1,4 @@
-"""The plan of a rule: an order of operations over registers. A plan never sees a tuple."""
+"""The plan of a rule: operations over registers, in order. A plan never sees a tuple."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corollary.program import Atom, Comparison, Constant, Negation, Term, Variab
 
 
 class Version(Enum):
-    """Which rows of a relation an atom ranges over during a round of semi-naive evaluation."""
+    """The rows of a relation that an atom ranges over during a semi-naive round."""
 
     FULL = "full"
     OLD = "old"
@@ -20,7 +20,7 @@ class Version(Enum):
 
 
 class Use(Enum):
-    """The use of a column of a row."""
+    """How a column of a row is used."""
 
     KEY = "key"  # its register has a value already: rows are looked up by it
     BIND = "bind"  # its register gets the value
@@ -35,16 +35,16 @@ class Column:
 
 
 class ByValue(Enum):
-    """Which comparisons between two atoms are looked up by value, and not tested for each pair of rows."""
+    """Which comparisons between two atoms become look-ups by value, instead of tests for each pair of rows."""
 
     NOTHING = "nothing"
-    VARIABLES = "variables"  # both sides are variables: none of them can fail to have a value
+    VARIABLES = "variables"  # both sides are variables, which always have a value
     TERMS = "terms"
 
 
 @dataclass(frozen=True)
 class ValueKey:
-    """Rows are looked up by the value of a term over columns that they bind; see `ValueOf` for the register."""
+    """A look-up of rows by the value of a term over columns that they bind; see `ValueOf` for the register."""
 
     term: Term
     register: int
@@ -52,7 +52,7 @@ class ValueKey:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The value of a register, which is one end of a range; `inclusive` where it belongs to the range itself."""
+    """One end of a range, the value of a register; `inclusive` if it belongs to the range."""
 
     register: int
     inclusive: bool
@@ -60,9 +60,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class Range:
-    """Rows are looked up by where the value of a term over columns that they bind lies in the order of values.
+    """A look-up of rows by the range in which the value of a term over their columns lies.
 
-    With a `prefix`, which is the one key column, the rows of each key are in order for themselves.
+    With a `prefix`, the only key column, the rows of each key are ordered separately.
     """
 
     term: Term
@@ -73,9 +73,9 @@ class Range:
 
 @dataclass(frozen=True)
 class ValueOf:
-    """The register gets the value of a term, in a form that is the same for values that `=` finds equal.
+    """The computation of a term's value, in a form that is the same for all values that `=` finds equal.
 
-    A row in which the term has no value, or one that equals nothing (NaN), is discarded.
+    A row is dropped if the term has no value, or one that equals nothing (NaN).
     """
 
     term: Term
@@ -88,10 +88,11 @@ class ValueOf:
 
 @dataclass(frozen=True)
 class Access:
-    """Going over the rows of a relation that fit the registers bound so far, the value of a term or a range of values.
+    """A loop over the rows of a relation that match the registers bound so far, the value of a term or a range of
+    values.
 
-    With `exists`, one fitting row is as good as many: none of its values is used later. `key_columns` are the places of the
-    columns that rows are looked up by.
+    With `exists`, one matching row is enough: none of its values is used later. `key_columns` are the positions of the
+    columns by which rows are looked up.
     """
 
     source: Atom | AggregateSource
@@ -105,7 +106,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Absence:
-    """There is no row that fits the registers."""
+    """The condition that no row matches the registers."""
 
     source: Atom
     columns: tuple[Column, ...]
@@ -117,7 +118,7 @@ Operation: TypeAlias = Access | Absence | Compute | Compare | ValueOf
 
 @dataclass(frozen=True)
 class RulePlan:
-    """Operations in order, then the head's registers. `constants` are loaded into their registers beforehand."""
+    """Operations in order, followed by the registers of the head. `constants` are loaded into their registers beforehand."""
 
     name: str
     operations: tuple[Operation, ...]
@@ -128,17 +129,17 @@ class RulePlan:
 
 
 class Statistics(Protocol):
-    """The statistics of relations that the planner needs."""
+    """What the planner needs to know about relations."""
 
     def size(self, source: Atom | AggregateSource) -> int: ...
 
     def distinct(self, source: Atom | AggregateSource, column: int) -> int:
-        """About how many different values a column has; at least 1."""
+        """Return an estimate, at least 1, of the number of distinct values in a column."""
         ...
 
 
 class NoStatistics:
-    """All relations look the same: the order then follows from constants and connections alone."""
+    """Equal sizes for all relations: the order then follows from constants and connections alone."""
 
     def size(self, source: Atom | AggregateSource) -> int:
         return 1000
@@ -149,11 +150,11 @@ class NoStatistics:
 
 # -- explain -----------------------------------------------------------------------------------------------------------
 
-# A plan as text: the order of its operations and how each one finds its rows.
+# A plan as text: its operations in order, and how each one finds its rows.
 
 
 def explain_plan(plan: RulePlan, prefixes: dict[str, str] | None = None) -> list[str]:
-    """One line per operation, then the head."""
+    """Return one line for each operation, then the head."""
     printer = Printer(prefixes)
     names: dict[int, Term] = {register: Variable(name.strip() or name) for name, register in plan.registers.items()}
     names |= dict(plan.constants)
@@ -176,12 +177,12 @@ def explain_plan(plan: RulePlan, prefixes: dict[str, str] | None = None) -> list
                 what = _source(operation.source, operation.columns, names, printer)
                 lines.append(f"not {what}  [look-up]")
             case Compute() if plan.registers[operation.variable] in computed:
-                pass  # so does the range that follows
+                pass  # shown with the range that follows
             case Compute():
                 expression = printer.term(operation.expression)
                 lines.append(f"{operation.variable.strip()} := {expression}  [whole columns]")
             case ValueOf():
-                pass  # the look-up that follows shows it
+                pass  # shown with the look-up that follows
             case _:
                 comparison = Comparison(operation.operator, operation.left, operation.right)
                 shown = printer.element(Negation(comparison) if operation.negated else comparison)

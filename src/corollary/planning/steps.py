@@ -1,9 +1,9 @@
-"""The steps of maintenance: the rules of a hyper-node, and before them the auxiliary facts that they need.
+"""The steps of maintenance: the rules of a hyper-node, preceded by the auxiliary facts that they need.
 
-Maintenance follows changes fact by fact, so a rule that looks at many facts at once is taken apart. `not q(X, _)` asks whether
-there is any fact: an auxiliary predicate holds the X that have one. An aggregation ranges over bindings: one auxiliary predicate
-holds the bindings, another the rows of groups and results. What is left are rules whose atoms and negations speak of single
-facts, which counting and deletion understand.
+Maintenance follows changes fact by fact, so a rule that looks at many facts at once is taken apart. `not q(X, _)` asks
+whether there is any fact: an auxiliary predicate holds the X that have one. An aggregation ranges over bindings: one
+auxiliary predicate holds the bindings, another the rows of groups and results. The remaining rules have atoms and
+negations about single facts, which counting and deletion can handle.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from corollary.program import AggregateOperation, Atom, Constant, Variable
 
 @dataclass(frozen=True)
 class RuleStep:
-    """Rules that are evaluated together; `owner` is whose facts they derive, `modules` are those of a hyper-node."""
+    """Rules that are evaluated together; `owner` supports the facts they derive, `modules` are those of a hyper-node."""
 
     owner: str
     rules: tuple[NormalRule, ...]
@@ -29,12 +29,12 @@ class RuleStep:
     modules: tuple[Module, ...] = ()
 
     def __hash__(self) -> int:
-        """Steps are identified by their owners; hashing whole rules takes longer than many a change."""
+        """Return the hash of the owner, which identifies a step; hashing whole rules takes longer than many a change."""
         return hash(self.owner)
 
     @property
     def identity(self) -> RuleStep:
-        """A key that is equal for equal steps, whatever graph they came from."""
+        """A key that is equal for equal steps, even from different graphs."""
         return self
 
     @property
@@ -50,13 +50,13 @@ class RuleStep:
 
     @cached_property
     def alternates(self) -> bool:
-        """Whether its rules run by turns; then they are recomputed whenever something changes."""
+        """Whether its rules alternate between true and possible facts; such a step is recomputed at every change."""
         return self.recursive and alternates(self.rules)
 
 
 @dataclass(frozen=True)
 class AggregateStep:
-    """`result` holds a row of groups and results for each group of the facts of `bindings`, whose columns are `names`."""
+    """The step of an aggregation: `result` has a row for each group of the facts of `bindings`, whose columns are `names`."""
 
     owner: str
     bindings: str
@@ -82,12 +82,12 @@ Step = RuleStep | AggregateStep
 
 
 def is_auxiliary(predicate: str) -> bool:
-    """Whether a predicate was made here: no program text can contain such a name."""
+    """Return whether a predicate is auxiliary; no program text can contain its name."""
     return predicate.startswith("\0")
 
 
 def steps_of_rule(rule: NormalRule) -> tuple[tuple[Step, ...], NormalRule]:
-    """The auxiliary steps of a rule, in order, and the rule that uses what they derive."""
+    """Return the auxiliary steps of a rule, in order, and the rule that uses what they derive."""
     if not rule.body.negated and all(isinstance(source, Atom) for source in rule.body.sources):
         return (), rule
     auxiliary = _Auxiliary(rule)
@@ -96,7 +96,7 @@ def steps_of_rule(rule: NormalRule) -> tuple[tuple[Step, ...], NormalRule]:
 
 
 def predicates_of(rules: Iterable[NormalRule]) -> set[str]:
-    """The predicates that the bodies of split rules mention."""
+    """Return the predicates that the bodies of split rules mention."""
     return {
         atom.predicate for rule in rules for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)
     }
@@ -116,7 +116,7 @@ class _Auxiliary:
 
     @cached_property
     def _digest(self) -> str:
-        """Another rule may come under the name of one that went: its auxiliary facts are others."""
+        """Return a digest of the rule, so that a new rule with an old name gets other auxiliary predicates."""
         return blake2s(repr(self._rule).encode(), digest_size=8).hexdigest()
 
     def _name(self, what: str) -> str:
@@ -133,7 +133,7 @@ class _Auxiliary:
         return Atom(result, tuple(Variable(name) for name in source.columns))
 
     def _negation(self, atom: Atom, known: set[str]) -> Atom:
-        """The atom itself where all of it is known, otherwise one about the part that is."""
+        """Return the atom itself if all its arguments are known, otherwise one about the part that is."""
         shared = tuple(dict.fromkeys(name for name in source_variables(atom) if name in known))
         if all(_is_known(argument, known) for argument in atom.arguments):
             return atom

@@ -1,4 +1,4 @@
-"""Reasoning that is the same for all engines: rule changes, demand, limits."""
+"""Reasoning shared by all engines: rule changes, maintenance, demand and limits."""
 
 from corollary.reasoning.rule_book import RuleEdit, edit_rules
 

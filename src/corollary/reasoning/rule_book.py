@@ -1,7 +1,7 @@
-"""Which rules a program has after some were removed and others added.
+"""The rules of a program after some were removed and others added.
 
-Rules are addressed by name or by text. A rule whose variables are called differently is the same rule: adding it again without
-a name of its own changes nothing, and either text removes it. Names stay with their rules as long as they live.
+Rules are addressed by name or by text. A rule that differs only in the names of its variables is the same rule: adding
+it again without a name changes nothing, and either text removes it. A rule keeps its name as long as it exists.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NUMBERED = re.compile(r"r(\d+)(\.\d+)?_*")
 
 @dataclass(frozen=True)
 class RuleEdit:
-    """The analysis of the program afterwards, the statements that were added, and those that are no rules."""
+    """The analysis of the program after the edit, the statements that were added, and those that are not rules."""
 
     analysis: Analysis
     added: Program
@@ -62,9 +62,10 @@ def edit_rules(
     permissions: Permissions = NOTHING,
     others: OtherFacts = NO_OTHER_FACTS,
 ) -> RuleEdit:
-    """Removes rules and adds others; raises `ProgramError` when something is wrong with one of them, or not allowed.
+    """Remove rules and add others; raise `ProgramError` if one of them is wrong or not allowed.
 
-    `others` are the facts that the program does not state. `tick` is called now and then, and may stop it by raising.
+    `others` are the facts that are not in the program text. `tick` is called now and then, and may stop the edit by
+    raising.
     """
     prefixes = analysis.program.prefixes
     programs = [_program(one, prefixes, permissions, tick) for one in add]
@@ -101,7 +102,7 @@ def edit_rules(
 
 
 def _without_those_of(rules: Sequence[Rule], diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
-    """Return the diagnostics that are not about the text of one of the rules."""
+    """Yield the diagnostics that are not about the text of one of the rules."""
     places = [rule.span for rule in rules if rule.span is not None]
     for one in diagnostics:
         inside = one.span is not None and any(
@@ -132,7 +133,7 @@ def _program(
 
 
 def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str]) -> list[Rule]:
-    """The rules among the statements; those without a name get the next numbers, unless they are there already."""
+    """Return the rules among the statements; unnamed ones get the next numbers, unless they exist already."""
     if not any(isinstance(statement, Clause) for statement in statements):
         return []
     numbers = [int(match[1]) for name in graph.rules if (match := _NUMBERED.fullmatch(name))]
@@ -161,10 +162,10 @@ def _rules(statements: Sequence[Statement], graph: RuleGraph, gone: Sequence[str
 
 
 class _Alike:
-    """Rules by the predicate of their heads; how one is called, and what its variables are called, does not matter."""
+    """Rules by the predicate of their heads, to find those that are equal up to their names and the names of variables."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, list[Rule]] = {}  # that nobody has compared yet
+        self._waiting: dict[str, list[Rule]] = {}  # not compared yet
         self._known: dict[str, set[Rule]] = {}
 
     def add(self, rule: Rule) -> None:
@@ -179,7 +180,7 @@ class _Alike:
 
 
 def _named(one: str, analysis: Analysis) -> list[str]:
-    """The names of the rules that a name or a text means."""
+    """Return the names of the rules that a name or a text refers to."""
     graph, prefixes = analysis.graph, analysis.program.prefixes
     if one in graph.rules:
         return [one]
@@ -202,7 +203,7 @@ def _with_rules(clauses: Iterable[Clause]) -> list[tuple[Clause, Rule]]:
 
 
 def _meant(clause: Clause, rule: Rule, graph: RuleGraph) -> list[str]:
-    """The names of all rules that are the same as this one; where the text names it, of that one only."""
+    """Return the names of all rules equal to this one; only that one if the text names it."""
     wanted = without_names(rule)
     same = [name for name, known in graph.rules.items() if known.head.predicate == rule.head.predicate]
     found = [name for name in same if without_names(graph.rules[name]) == wanted]
@@ -212,7 +213,8 @@ def _meant(clause: Clause, rule: Rule, graph: RuleGraph) -> list[str]:
 
 
 def _without_what_stays(added: list[Rule], graph: RuleGraph, gone: list[str]) -> tuple[list[Rule], list[str]]:
-    """A rule that is there under the same name is not added, and one that is removed and added at once stays."""
+    """Return the rules to add and the names to remove, without rules that exist under the same name or are both removed
+    and added."""
     staying = {rule.name for rule in added if graph.rules.get(rule.name) == rule}
     return [rule for rule in added if rule.name not in staying], [name for name in gone if name not in staying]
 
@@ -227,7 +229,7 @@ def _arity_mistakes(program: Program, arities: dict[str, int]) -> list[Diagnosti
 
 
 def _clauses(graph: RuleGraph, before: Program) -> Iterator[Clause]:
-    """The rules as clauses; most are those of the program before."""
+    """Yield the rules as clauses; most are taken from the program before the edit."""
     known = {one.name: one for one in before.statements if type(one) is Clause and len(one.heads) == 1}
     for name, rule in graph.rules.items():
         clause = known.get(name)

@@ -1,9 +1,9 @@
-"""One operation on a knowledge base from its beginning to its end: its limits, its progress, and signals that wait for it.
+"""One operation on a knowledge base from beginning to end: its limits, its progress, and signals that arrive meanwhile.
 
-A `Run` is passed from the knowledge base through all layers of both engines. Long work calls `check` where everything
-can still be undone; only there a limit or a signal stops the operation. A signal that comes between two checks waits, so no
-KeyboardInterrupt can arise inside a change. From `seal` on, when the change is about to be committed, nothing stops it any more:
-a signal then acts when the operation is over.
+A `Run` is passed from the knowledge base through all layers of both engines. Long work calls `check` at points where
+everything can still be undone; only there can a limit or a signal stop the operation. A signal between two checks
+waits, so a KeyboardInterrupt cannot arise inside a change. After `seal`, when the change is about to be committed,
+nothing can stop it; a signal then takes effect when the operation is over.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from corollary.settings import DEFAULT_ROUNDS, Limits
 if TYPE_CHECKING:
     from corollary.engines.embedded.report import NodeReport
 
-_MEASURE_EVERY = 0.02  # seconds between two looks at the memory of the process
+_MEASURE_EVERY = 0.02  # seconds between two measurements of the process's memory
 _ENDLESS = (
     "rules that make new constants may have no end: the limits 'facts', 'rounds', 'seconds', 'memory' and 'depth' stop them, "
     "and a query with mode='demand' derives only what it needs"
@@ -33,7 +33,7 @@ _ENDLESS = (
 
 
 class Stopped(Exception):
-    """A run was stopped at a limit or by an interrupt: there is nothing to commit."""
+    """Raised when a run was stopped at a limit or by an interrupt: there is nothing to commit."""
 
 
 _left_out = 0.0  # seconds
@@ -46,10 +46,11 @@ def leave_out(seconds: float) -> None:
 
 
 class Run:
-    """The limits and the progress of one operation. As a `with` block it makes signals wait until a check, or its end.
+    """The limits and the progress of one operation. Used as a `with` block, it makes signals wait until a check or its
+    end.
 
-    `watch` gets the number of facts now and then, `finished` of each hyper-node, `at_round` of the round that the hyper-node
-    at work is in; each may stop the operation by raising.
+    `watch` is called with the number of facts now and then, `finished` with the report of each hyper-node, `at_round`
+    with the round of the current hyper-node; each may stop the operation by raising.
     """
 
     def __init__(
@@ -64,25 +65,25 @@ class Run:
         self.started = time.monotonic()
         self._watch, self._finished, self._at_round = watch, finished, at_round
         self._is_sealed = self._is_stopped = False
-        self._deciding = threading.RLock()  # a run may work in several threads: it is stopped, or it is committed
+        self._deciding = threading.RLock()  # a run may use several threads: it is either stopped or committed
         self._is_entered = False
         self._left_out = _left_out
         self._next_measure = self.started
         self._most_memory: float | None = self.limits.memory
-        if self._most_memory is not None:  # what the process holds already is no fault of this operation
+        if self._most_memory is not None:  # memory that the process already holds does not count
             self._most_memory = max(self._most_memory, resident_megabytes() + 1)
 
     # -- for the work itself -------------------------------------------------------------------------------------------
 
     @property
     def counts_facts(self) -> bool:
-        """Whether a check has use for the number of facts."""
+        """Whether a check uses the number of facts."""
         return self.limits.facts is not None or self._watch is not None
 
     def check(self, facts: int | None = None) -> None:
-        """Raise at a limit, or what the handler of a signal raises; `facts` is the number of facts there are by now.
+        """Raise at a limit, or what the handler of a signal raises; `facts` is the current number of facts.
 
-        To be called only where everything can be undone.
+        Call it only where everything can be undone.
         """
         with self._deciding:
             if not self._is_sealed:
@@ -112,7 +113,7 @@ class Run:
                 raise limit_reached(f"the process holds more than {limits.memory:,} MB, and deriving is not finished")
 
     def round(self, number: int) -> None:
-        """The hyper-node at work is in this round; raise where it has too many of them."""
+        """Report the round of the current hyper-node; raise at the limit of rounds."""
         most = self.limits.rounds
         if most is not None and number > most and not self._is_sealed:
             message = f"deriving is not finished after {most:,} rounds"
@@ -124,14 +125,14 @@ class Run:
             self._at_round(number)
 
     def finished(self, report: NodeReport) -> None:
-        """A hyper-node is derived."""
+        """Report that a hyper-node has been derived."""
         if self._finished is not None:
             self._finished(report)
 
     def seal(self) -> None:
-        """The commit begins: from now on nothing stops this run, and signals wait for its end.
+        """Begin the commit: from now on nothing stops this run, and signals wait for its end.
 
-        Raise `Stopped` where another thread of the run was stopped before.
+        Raise `Stopped` if another thread of the run was stopped before.
         """
         with self._deciding:
             if self._is_stopped:
@@ -144,7 +145,7 @@ class Run:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """While something outside is waited for and nothing is half done, signals act at once, as without a run."""
+        """Let signals act at once inside the block, which waits for something outside and leaves nothing half done."""
         if self._is_sealed or not self._is_entered:
             yield
             return
@@ -173,7 +174,8 @@ def limit_reached(message: str, hint: str | None = None) -> ProgramError:
 
 
 def late_check(limits: Limits) -> Callable[[], None]:
-    """The check of a run that begins with the first call: what was before, as loading a grammar, takes no time of it."""
+    """Return the check of a run whose time starts with the first call, so that loading a grammar, for instance, does
+    not count."""
     runs: list[Run] = []
 
     def check() -> None:
@@ -186,7 +188,7 @@ def late_check(limits: Limits) -> Callable[[], None]:
 
 @contextmanager
 def memory_as_a_limit() -> Iterator[None]:
-    """Memory that is used up is a limit that was reached."""
+    """Turn a MemoryError inside the block into a limit that was reached."""
     try:
         yield
     except MemoryError as error:
@@ -194,11 +196,11 @@ def memory_as_a_limit() -> Iterator[None]:
 
 
 class _Signals:
-    """The signals of this process while runs of the main thread are at work: recorded, and handed to their handlers later.
+    """The signals that arrive while runs of the main thread are active: recorded, and passed to their handlers later.
 
-    Handlers belong to the whole process, so there is one object of this class. Only handlers written in Python are put off;
-    what C code or the system does about a signal needs no interpreter. Where no run is at work the recorder hands a signal on
-    at once, so it does no harm where it could not be taken back.
+    Handlers belong to the whole process, so there is one object of this class. Only handlers written in Python are
+    deferred; C handlers and default actions do not need the interpreter. If no run is active, the recorder passes a
+    signal on at once, so it does no harm even if it cannot be removed.
     """
 
     def __init__(self) -> None:
@@ -206,7 +208,7 @@ class _Signals:
         self._handlers: dict[int, Any] = {}
         self._came: list[int] = []
         self._acts_at_once = False
-        self._recorder = self._record  # one object, to be known again
+        self._recorder = self._record  # one bound method, to recognise it later
 
     def begin(self, run: Run) -> None:
         if not self._runs:
@@ -223,12 +225,12 @@ class _Signals:
             self._act()
 
     def deliver(self) -> None:
-        """Let the handlers of the signals act that have come, unless a run may not be stopped any more."""
+        """Call the handlers of the recorded signals, unless a run must not be stopped any more."""
         if not self._runs:
             return
         current = _signal.getsignal(signal.SIGINT)
         if current is not self._recorder and callable(current):
-            self._put_off()  # somebody has set a handler of their own meanwhile, as Spark does when it starts
+            self._put_off()  # another handler may have been installed meanwhile, as Spark does when it starts
         if self._came and not self._is_sealed():
             self._act()
 
@@ -266,7 +268,7 @@ class _Signals:
             if number not in self._came:
                 self._came.append(number)
         else:
-            self._acts_at_once = False  # what is raised now is followed by undoing, which nothing may disturb
+            self._acts_at_once = False  # what is raised now is followed by an undo that nothing may interrupt
             self._handlers[number](number, frame)
 
 

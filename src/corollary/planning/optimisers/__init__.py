@@ -1,4 +1,4 @@
-"""Rules that say the same with less work (paper 001, sections 2.3.4 and 2.3.5), before they are brought into normal form."""
+"""Rewriting rules to equivalent ones with less work (paper 001, sections 2.3.4 and 2.3.5), before the normal form."""
 
 from corollary.planning.optimisers.passes import (
     NAMES,

@@ -1,4 +1,4 @@
-"""Equalities in a body, which give a variable its value or compare values that are there; where they can, they become joins."""
+"""Equalities in a body, which give a variable a value or compare existing values; where possible, they become joins."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from corollary.program import (
 
 
 def equalities(rule: Rule) -> Iterator[tuple[Comparison, Variable, Term]]:
-    """Each equality of the body with a variable that could go, and what it is equal to.
+    """Yield each equality of the body with a variable that could be replaced, and the term it equals.
 
-    A variable that an aggregation names or that BIND makes has to stay.
+    A variable that an aggregation names or that BIND assigns cannot be replaced.
     """
     fixed = {
         variable.name
@@ -42,14 +42,15 @@ def equalities(rule: Rule) -> Iterator[tuple[Comparison, Variable, Term]]:
 
 
 def bound_by_facts(body: Sequence[BodyElement]) -> set[str]:
-    """The variables to which facts and groups give values; equalities compare with them by value."""
+    """Return the variables that get values from facts and groups; equalities compare them by value."""
     return limited_variables([one for one in body if isinstance(one, (Atom, Aggregation))])
 
 
 def gives_value(equality: Comparison, variable: Variable, other: Term, body: Sequence[BodyElement]) -> bool:
-    """Whether this equality makes a variable the same constant as a term that has its value from facts, or is a constant.
+    """Return whether this equality makes a variable identical with a constant, or with a term whose value comes from
+    facts.
 
-    Of several equalities that could, the first in the text does.
+    If several equalities could, the first in the text does.
     """
     by_facts = bound_by_facts(body)
     known = isinstance(other, Constant) or (isinstance(other, Variable) and other.name in by_facts)
@@ -66,12 +67,12 @@ def _may_give_value(element: Comparison | Assignment) -> bool:
 
 
 def is_like_no_other(term: Term) -> bool:
-    """Whether a constant equals itself alone: numbers of different types may be equal, texts never are."""
+    """Return whether a constant equals only itself: numbers of different types may be equal, texts never are."""
     return isinstance(term, Constant) and isinstance(term.value, (str, bool, Iri))
 
 
 def substituted(rule: Rule, variable: Variable, term: Term, equality: BodyElement) -> Rule:
-    """The rule with the term for the variable, and without the equality that allows it."""
+    """Return the rule with the term for the variable, and without the equality that allows it."""
 
     def by(one: Variable) -> Term:
         return term if one == variable else one
@@ -83,8 +84,8 @@ def substituted(rule: Rule, variable: Variable, term: Term, equality: BodyElemen
 def constants_for_variables(rule: Rule, *, exact: bool = False) -> Rule:
     """Return the rule with constants for variables that equal them: `q(X, Y), Y = "a"` looks up `q(X, "a")`.
 
-    A variable that facts bind may hold another number of the same value. It is replaced only by a constant that equals no other
-    one, or where all constants are `exact`.
+    A variable bound by facts may hold another number of the same value. It is replaced only by a constant that equals
+    no other one, or if all constants are `exact`.
     """
     for equality, mine, other in equalities(rule):
         if not isinstance(other, Constant):
@@ -96,10 +97,11 @@ def constants_for_variables(rule: Rule, *, exact: bool = False) -> Rule:
 
 
 def join_condition(rule: Rule, *, exact: bool = False) -> Rule:
-    """Return the rule with one variable for two that an equality makes the same: `q(X), r(Y), X = Y` joins as `q(X), r(X)` does.
+    """Return the rule with one variable for two that an equality makes the same: `q(X), r(Y), X = Y` joins like
+    `q(X), r(X)`.
 
-    An equality compares numbers by value, a join by identity, and `1` and `1.0e0` are equal and yet two constants. So two
-    variables that facts bind become one only where all constants are `exact`: none equals another.
+    An equality compares numbers by value, a join by identity: `1` and `1.0e0` are equal, yet two constants. So two
+    variables bound by facts become one only if all constants are `exact`, that is, none equals another.
     """
     for equality, mine, other in equalities(rule):
         if not isinstance(other, Variable):

@@ -1,4 +1,4 @@
-"""The order of literals in a body, and of rules in a hyper-node (paper 001, section 2.3.4)."""
+"""The order of literals in a body, and of the rules of a hyper-node (paper 001, section 2.3.4)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from corollary.program import Assignment, Atom, BodyElement, Comparison, Negatio
 
 
 def most_restrictive_first(rule: Rule, *, exact: bool = False) -> Rule:
-    """Return the rule with its literals ordered by how much they restrict.
+    """Return the rule with its most restrictive literals first.
 
-    Ground atoms and tests come first, then atoms, and tests and negations as soon as they have their values. Elements that may
-    give a variable its value keep their order, for the first of them does.
+    Ground atoms and tests come first, then the other atoms, with tests and negations as soon as their variables have
+    values. Elements that may give a variable its value keep their order, because the first of them does.
     """
     order = _Ordering(rule.body).order()
     return rule if order == sorted(order) else replace(rule, body=tuple(rule.body[place] for place in order))
 
 
 class _Ordering:
-    """Elements wait for variables, and each is looked at again only when one of its variables is no longer waited for."""
+    """The ordering of one body; each element is reconsidered only when one of its variables is no longer waited for."""
 
     def __init__(self, body: Sequence[BodyElement]) -> None:
         self._body = body
@@ -41,7 +41,7 @@ class _Ordering:
         """Comparisons and assignments that may give a variable its value: in their order, after all atoms."""
         self._bound: set[str] = set()
         self._has_given = False
-        self._mentioning: dict[str, set[int]] = {}  # waiting elements by variable
+        self._mentioning: dict[str, set[int]] = {}  # by variable: the elements that wait for it
         for place, names in enumerate(self._variables):
             for name in names:
                 self._mentioning.setdefault(name, set()).add(place)
@@ -80,7 +80,7 @@ class _Ordering:
         )
         if chosen in self._blocked:
             gained: set[str] = set()
-        elif self._has_given:  # an equality gives its value as soon as others have theirs
+        elif self._has_given:  # an equality gives a value as soon as its other variables have theirs
             gained = limited_variables([self._body[place] for place in order])
         else:
             gained = limited_variables([element])
@@ -95,7 +95,8 @@ class _Ordering:
                         heappush(self._ready, (self._ranks[place], place))
 
     def _blocks(self, name: str, place: int) -> bool:
-        """Whether an element waits for a variable. One that occurs in a negation and nowhere else means "there is none"."""
+        """Return whether an element waits for a variable. A variable that occurs only in one negation is existential,
+        and never blocks."""
         if name in self._bound:
             return False
         return not isinstance(self._body[place], Negation) or self._mentioning[name] != {place}
@@ -111,16 +112,16 @@ def _rank(element: BodyElement, by_facts: set[str]) -> int:
 
 
 def _tests(element: BodyElement, by_facts: set[str]) -> bool:
-    """Whether an element gives no value to a variable: it may stand anywhere after those that do."""
+    """Return whether an element gives no variable a value, so that it may stand anywhere after those that do."""
     is_test = isinstance(element, (Comparison, Assignment))
     return is_test and all(variable.name in by_facts for variable in element_variables(element))
 
 
 def producers_first(rules: Sequence[Rule]) -> list[Rule]:
-    """Return the rules of one hyper-node so that those that feed others come before them.
+    """Return the rules of one hyper-node so that rules which feed others come first.
 
-    Hyper-nodes run in that order anyway, but inside one each rule also waits for the others. So next comes the rule that uses
-    least of what is still to come; among equals the first in the text.
+    Hyper-nodes are in that order anyway, but inside one each rule also depends on the others. So the next rule is the
+    one that uses the least of what is still to come; among equals the first in the text.
     """
     waiting, ordered = list(rules), []
     while waiting:
@@ -130,6 +131,6 @@ def producers_first(rules: Sequence[Rule]) -> list[Rule]:
 
 
 def _needs(rule: Rule, others: Sequence[Rule]) -> int:
-    """How many other rules derive something that the rule uses."""
+    """Return how many other rules derive something that the rule uses."""
     used = [atom for atom, _ in atoms_of(rule.body)]
     return sum(any(may_unify(other.head, atom) for atom in used) for other in others if other is not rule)

@@ -1,4 +1,4 @@
-"""The passes in order. Each can be left out by its name, and leaves what a rule derives as it is."""
+"""The optimiser passes in order. Each can be switched off by name, and none changes what a rule derives."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _EXACT_AGGREGATES = ("count", "min", "max")
 
 
 def optimised_rule(rule: Rule, without: Collection[str] = (), *, exact: bool = False) -> Rule:
-    """The rule after all passes; with `exact`, no constant that it will ever see equals another one."""
+    """Return the rule after all passes; `exact` means that no constant it will ever see equals another one."""
     for name, run in PASSES.items():
         if name not in without:
             rule = run(rule, exact=exact)
@@ -48,7 +48,7 @@ def optimised_rule(rule: Rule, without: Collection[str] = (), *, exact: bool = F
 
 
 def optimised_rules(rules: Iterable[Rule], without: Collection[str] = (), *, exact: bool = False) -> list[Rule]:
-    """The rules of one hyper-node, which derive the same together; none of them will ever be taken away."""
+    """Return the rules of one hyper-node without those that another one subsumes; none of them may ever be removed alone."""
     found = [optimised_rule(rule, without, exact=exact) for rule in rules]
     if SUBSUMED not in without:
         found = without_subsumed(found)
@@ -56,7 +56,7 @@ def optimised_rules(rules: Iterable[Rule], without: Collection[str] = (), *, exa
 
 
 def make_only_exact(rules: Iterable[Rule]) -> bool:
-    """Whether rules bring no constant that may equal another one: they have none, and they compute nothing."""
+    """Return whether rules introduce no constant that may equal another one: they contain none, and compute nothing."""
     for rule in rules:
         for term in (*rule.head.arguments, *(one for element in rule.body for one in all_terms_of(element))):
             if isinstance(term, AggregateTerm) and term.function.lower() not in _EXACT_AGGREGATES:

@@ -1,8 +1,8 @@
-"""Rules without which nothing is lost: another one derives all that they do.
+"""Subsumption: removing rules whose heads another rule derives anyway.
 
-A rule is subsumed when putting terms for the variables of the other makes their heads the same, and the other's body a part of
-its own. That holds fact by fact only where facts bind all variables: an equality may give a variable another constant when
-there are more atoms.
+A rule is subsumed if a substitution for the variables of another rule makes their heads the same and the other's body a
+part of its own. That holds fact by fact only if facts bind all variables: with more atoms, an equality may give a
+variable another constant.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Terms = Mapping[str, Term]
 
 
 def without_subsumed(rules: Sequence[Rule]) -> list[Rule]:
-    """The rules without those that another one subsumes; of two that subsume each other the first stays."""
+    """Return the rules without subsumed ones; of two that subsume each other the first stays."""
     kept: list[Rule] = []
     for place, rule in enumerate(rules):
         others = [*kept, *rules[place + 1 :]]
@@ -45,7 +45,7 @@ def without_subsumed(rules: Sequence[Rule]) -> list[Rule]:
 
 
 def subsumes(general: Rule, special: Rule) -> bool:
-    """Whether every fact that the special rule derives is one that the general rule derives."""
+    """Return whether the general rule derives every fact that the special rule derives."""
     if general.head.predicate != special.head.predicate or len(general.body) > len(special.body):
         return False
     if special.has_head_aggregate or not _is_plain(general):
@@ -62,7 +62,7 @@ def _is_plain(rule: Rule) -> bool:
 
 
 def _covers(general: Sequence[BodyElement], special: Sequence[BodyElement], terms: Terms) -> bool:
-    """Whether every element of one body is, under some replacement of its variables, an element of the other."""
+    """Return whether some substitution turns every element of the general body into an element of the special one."""
     if not general:
         return True
     first, *rest = general
@@ -71,7 +71,7 @@ def _covers(general: Sequence[BodyElement], special: Sequence[BodyElement], term
 
 
 def _matched(general: BodyElement, special: BodyElement, terms: Terms) -> Terms | None:
-    """The replacements that make an element the other one; None where there are none."""
+    """Return the substitution that makes one element the other; None if there is none."""
     match general, special:
         case Negation(), Negation():
             return _matched(general.element, special.element, terms)
@@ -99,7 +99,7 @@ def _matched_term(general: Term, special: Term, terms: Terms) -> Terms | None:
         case Constant():
             return terms if general == special else None
         case Arithmetic() | Minus() | FunctionTerm() | ListTerm():
-            # The same expression over variables that are the same.
+            # The same expression over variables that are already matched.
             same = {variable.name: Variable(variable.name) for variable in variables_of(general)}
             is_same = general == special and all(terms.get(name, term) == term for name, term in same.items())
             return {**terms, **same} if is_same else None

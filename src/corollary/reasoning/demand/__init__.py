@@ -1,4 +1,4 @@
-"""Rewrites rules so that they derive only what a query needs (paper 001, section 2.3.1: rule filtering and magic sets)."""
+"""Rewriting rules so that they derive only what a query needs (paper 001, section 2.3.1: rule filtering and magic sets)."""
 
 from corollary.reasoning.demand.demanded import Demanded, Outside, demanded
 

@@ -1,15 +1,16 @@
-"""The body of one rule, rewritten for a demand: guarded by it, and demanding of other predicates what it needs of them.
+"""The body of one rule rewritten for a demand (sideways information passing): guarded by the demand, with demands for
+its atoms.
 
-Values pass from atom to atom (`sideways`). What is known before an atom is the demand for it. A *supplementary* predicate holds a
-part of the body that several rules would compute again, or of which little is needed later.
+Values pass from atom to atom (`next_atom`). What is known before an atom is the demand for it. A *supplementary*
+predicate holds a part of the body that several rules would otherwise compute again, or of which little is needed later.
 
-Where nothing of what is known before an atom is needed after it, it does not matter to which demanded value an answer belongs.
-Then the atom is asked *alone*: by a demand of its own, for answers without the demanded values.
+If nothing that is known before an atom is needed after it, it does not matter which demanded value an answer belongs
+to. Such an atom is asked *alone*: through a demand of its own, for answers without the demanded values.
 
-Two things of the language need care. Where an equality gives a variable its value, the value is that of the first such equality
-in the text; and a variable that atoms bind is compared with it by value. So a demand never binds a variable that the
-body computes, and computations stay together, after all atoms. The demanded value of such a variable has another name; it is
-tested early, and what other atoms are asked about is computed from it (`values`).
+Two properties of the language need care. An equality gives a variable its value only if it is the first in the text
+that can; and a variable that atoms bind is compared by value. So a demand never binds a variable that the body
+computes, and computations stay together, after all atoms. The demanded value of a computed variable gets a name of its
+own; it is tested early, and demands for other atoms are computed from it (`_asked`).
 """
 
 from __future__ import annotations
@@ -47,17 +48,17 @@ from corollary.program.datatypes import single
 from corollary.program.patterns import is_pattern, with_children
 from corollary.program.rewrite import rewrite_term
 from corollary.program.values import XSD
-from corollary.reasoning.demand.patterns import FREE, KNOWN, UNTOLD, shown_terms
+from corollary.reasoning.demand.patterns import EXISTENTIAL, FREE, KNOWN, shown_terms
 
-# -- sideways ----------------------------------------------------------------------------------------------------------
+# -- sideways information passing --------------------------------------------------------------------------------------
 
-# In which order the atoms of a body pass values on to each other, and which of their arguments have values by then.
+# The order in which the atoms of a body pass values on to each other, and which of their arguments have values by then.
 
 
 def next_atom(waiting: Sequence[Atom], bound: Collection[str], is_demanded: Callable[[Atom], bool]) -> int:
-    """The place of the atom that goes on: one that knows some of its arguments, and facts before what has to be derived.
+    """Return the position of the next atom: first those with known arguments, and stored facts before derived ones.
 
-    Those that compute with variables that have no value yet come last.
+    Atoms that compute with variables without a value come last.
     """
 
     def order(place: int) -> tuple[bool, bool, bool, float, int]:
@@ -69,12 +70,12 @@ def next_atom(waiting: Sequence[Atom], bound: Collection[str], is_demanded: Call
 
 
 def unlimited(atom: Atom, bound: Collection[str]) -> set[str]:
-    """The variables of an atom that neither have a value nor get one by its facts: those inside of expressions."""
+    """Return the variables of an atom that have no value and get none from its facts: those inside expressions."""
     return {variable.name for variable in element_variables(atom)} - set(bound) - limited_variables([atom])
 
 
 def is_bound(term: Term, bound: Collection[str]) -> bool:
-    """Whether a term has a value where these variables have one."""
+    """Return whether a term has a value when these variables have one."""
     return all(
         part.name in bound if isinstance(part, Variable) else not isinstance(part, Wildcard) for part in subterms(term)
     )
@@ -83,10 +84,12 @@ def is_bound(term: Term, bound: Collection[str]) -> bool:
 def known_terms(
     atom: Atom, bound: Set[str], given: Set[str], assigned: Mapping[str, Term], *, recursive: bool
 ) -> list[Term | None]:
-    """For each argument of an atom a term that has its value, where these variables have values; None for the others.
+    """Return a term with the value of each argument of an atom, given variables that have values; None for the other
+    arguments.
 
-    `assigned` are expressions that BIND makes identical with a variable. A demand that computes its values from other demands
-    would go on for ever where the predicate is `recursive`: there, only what facts have `given` is computed with.
+    `assigned` are expressions that BIND makes identical with a variable. If the predicate is `recursive`, a demand that
+    computes its values from other demands might never end; so only values that facts have `given` are used in
+    computations.
     """
     terms: list[Term | None] = []
     for argument in atom.arguments:
@@ -100,13 +103,14 @@ def known_terms(
 
 # -- values ------------------------------------------------------------------------------------------------------------
 
-# Values that equalities give: with `M = N - 1`, what is demanded about N is a demand about M.
+# Values that equalities give: with `M = N - 1`, a demand for N is a demand for M.
 #
-# `=` compares numbers by value across their types, and facts are looked up as the constants that they have. So a demand for a
-# computed number is one for that number in each type. Only arithmetic is computed with: it gives numbers and nothing else.
+# `=` compares numbers by value across their types, but facts are looked up by constants. So a demand for a computed
+# number is a demand for that number in each numeric type. Only arithmetic is used, because its result is always a
+# number.
 #
-# A demand that is computed from another demand of the same recursion might go on for ever. It is made where it walks towards
-# a bound: `N > 0` with `M = N - 1` comes to an end.
+# A demand computed from another demand of the same recursion might never end. It is made only if it moves towards a
+# bound: `N > 0` with `M = N - 1` comes to an end.
 
 _TYPES = ("decimal", "double", "float")
 _ZEROS = (Constant(-0.0), Constant(single(-0.0)))
@@ -114,7 +118,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 
 def expressions_of(variable: Variable, body: Sequence[BodyElement]) -> Iterator[Arithmetic | Minus]:
-    """The arithmetic that equalities of a body compare with a variable."""
+    """Yield the arithmetic that equalities of a body compare with a variable."""
     for one in body:
         if isinstance(one, Comparison) and one.operator == "=":
             for side, other in ((one.left, one.right), (one.right, one.left)):
@@ -123,9 +127,10 @@ def expressions_of(variable: Variable, body: Sequence[BodyElement]) -> Iterator[
 
 
 def comes_to_an_end(expression: Term, body: Sequence[BodyElement]) -> bool:
-    """Whether one step after the other by this expression runs into a bound of the body.
+    """Return whether applying this expression repeatedly runs into a bound of the body.
 
-    "Different from" is one only where nothing bounds the other direction: there, without the demand nothing would end.
+    `!=` counts as a bound only if no comparison bounds the other direction; otherwise the recursion ends without the
+    demand, too.
     """
     step = _step(expression)
     if step is None:
@@ -138,18 +143,18 @@ def comes_to_an_end(expression: Term, body: Sequence[BodyElement]) -> bool:
 
 
 def is_bound_test(element: BodyElement) -> bool:
-    """Whether an element compares, and gives no variable a value."""
+    """Return whether an element is a comparison that gives no variable a value."""
     return isinstance(element, Comparison) and element.operator in _TURNED
 
 
 def types_of(expression: Term) -> Iterator[tuple[Term, tuple[BodyElement, ...]]]:
-    """The number as a constant of each type, and the condition for it; zero has a sign in two of them."""
+    """Yield the number as a constant of each type, with the conditions for it; zero has a sign in two of the types."""
     yield from ((FunctionTerm(XSD + name, (expression,)), ()) for name in _TYPES)
     yield from ((zero, (Comparison("=", expression, Constant(0)),)) for zero in _ZEROS)
 
 
 def _step(expression: Term) -> tuple[Variable, bool] | None:
-    """The variable that the expression steps from by a constant, and whether it steps upwards."""
+    """Return the variable to which the expression adds a constant, and whether the constant is positive."""
     match expression:
         case Arithmetic(operator="+", left=Variable() as variable, right=Constant(value=by)):
             sign = 1
@@ -163,7 +168,7 @@ def _step(expression: Term) -> tuple[Variable, bool] | None:
 
 
 def _bound_of(variable: Variable, element: BodyElement) -> str | None:
-    """How the element compares the variable with a number."""
+    """Return the operator by which the element compares the variable with a number, None if it does not."""
     if isinstance(element, Comparison) and element.operator in _TURNED:
         for side, other, operator in (
             (element.left, element.right, element.operator),
@@ -177,28 +182,28 @@ def _bound_of(variable: Variable, element: BodyElement) -> str | None:
 # -- bodies ------------------------------------------------------------------------------------------------------------
 
 _LARGE = 2  # atoms that are worth a supplementary predicate
-_MOST_COMPUTED = 2  # arguments of one atom, each of which is demanded in every type
+_MOST_COMPUTED = 2  # atoms; fewer are not worth a supplementary predicate
 
 
 class Demands(Protocol):
     """The rewriting that a body is part of."""
 
     def is_demanded(self, atom: Atom) -> bool:
-        """Whether facts of the atom are derived by demand, and not all of them."""
+        """Return whether the facts of the atom are derived by demand instead of completely."""
         ...
 
     def is_recursive(self, rule: Rule, atom: Atom) -> bool: ...
 
     def pattern(self, predicate: str, known: str) -> str:
-        """The pattern that a demand gets where these arguments are known."""
+        """Return the pattern of a demand for which these arguments are known."""
         ...
 
     def demand(self, predicate: str, pattern: str, *, negated: bool) -> tuple[str, str]:
-        """The predicates of the answers to a demand, and of the demand itself."""
+        """Return the predicate of the answers to a demand, and that of the demand itself."""
         ...
 
     def demand_alone(self, predicate: str, pattern: str, demand: str | None) -> tuple[str, str] | None:
-        """Like `demand`, for a demand that nobody else makes, or for the one that is given; None where that is not possible."""
+        """Like `demand`, for a separate demand, or for the one that is given; return None if that is not possible."""
         ...
 
     def add(self, wanted_name: str, head: Atom, body: Iterable[BodyElement]) -> None: ...
@@ -207,16 +212,17 @@ class Demands(Protocol):
 
     @property
     def computes(self) -> bool:
-        """Whether demands may be computed: an expression without a value has to be no matter."""
+        """Whether demands may be computed; if so, an expression without a value must not be an error."""
         ...
 
     def limit_growth(self) -> None:
-        """A recursion that makes ever new values was restricted by what is demanded of it."""
+        """Note that a recursion which could make new values for ever was restricted by its demand."""
         ...
 
 
 class DemandedBody:
-    """Rewrites one body; `label` names what it adds, and `keeps_all` forbids to forget variables: an aggregate counts them."""
+    """The rewriting of one body; `label` names the rules it adds, `keeps_all` keeps every variable, because an
+    aggregate counts them."""
 
     def __init__(self, demands: Demands, rule: Rule, label: str, *, keeps_all: bool) -> None:
         self._demands = demands
@@ -237,10 +243,10 @@ class DemandedBody:
     def rewrite(
         self, elements: Sequence[BodyElement], outside: Sequence[Term], asked: tuple[str, Sequence[Term]] | None
     ) -> tuple[BodyElement, ...]:
-        """The body that is left, after rules were added for what it demands.
+        """Return the rewritten body, after adding rules for its demands.
 
-        `outside` are the terms for which the body is there. `asked` is the predicate of the demand for it, with the term of each
-        argument that the demand knows.
+        `outside` are the terms that need the variables of the body. `asked` is the predicate of the demand for the
+        body, with the term of each argument that the demand knows.
         """
         self._outside = {variable.name for term in outside for variable in variables_of(term)}
         self._elements = elements
@@ -264,11 +270,11 @@ class DemandedBody:
     # -- the demand --------------------------------------------------------------------------------------------------
 
     def _guard(self, predicate: str, terms: Sequence[Term], by_atoms: set[str]) -> list[BodyElement]:
-        """Starts with the demand; gives what has to be identical with it, once the body has computed it."""
+        """Put the demand first; return the assignments that tie its values to those that the body computes."""
         arguments: list[Term] = []
         computed: list[BodyElement] = []
         for term in terms:
-            if isinstance(term, (AggregateTerm, Wildcard)):  # a result is known when all else is
+            if isinstance(term, (AggregateTerm, Wildcard)):  # the result is known only after everything else
                 arguments.append(Wildcard())
             else:
                 arguments.append(self._known_part(term, by_atoms, computed))
@@ -279,7 +285,8 @@ class DemandedBody:
         return computed
 
     def _known_part(self, term: Term, by_atoms: set[str], computed: list[BodyElement]) -> Term:
-        """A term of the head as a demanded value is taken apart by it, with a variable for each part that is computed."""
+        """Return the pattern that takes a demanded value apart like a term of the head, with a new variable for each
+        computed part."""
         if isinstance(term, Constant) or (isinstance(term, Variable) and term.name in by_atoms):
             return term
         if is_pattern(term):
@@ -293,7 +300,7 @@ class DemandedBody:
         return variable
 
     def _early(self, late: Iterable[BodyElement]) -> list[BodyElement]:
-        """The tests of values that the body computes and the demand knows."""
+        """Return the comparisons of computed values, rewritten to test the demanded values early."""
         if not self._computes:
             return []
         tests = [one for one in late if is_bound_test(one)]
@@ -304,7 +311,7 @@ class DemandedBody:
         return self._asked.get(variable.name, variable)
 
     def _new_variable(self) -> Variable:
-        """One that the rule does not have."""
+        """Return a variable that the rule does not contain."""
         self._made += 1
         return Variable(f"Asked{self._made}{self._marks}")
 
@@ -317,7 +324,7 @@ class DemandedBody:
     # -- atoms -------------------------------------------------------------------------------------------------------
 
     def _go_on(self, atom: Atom, later: Sequence[BodyElement]) -> None:
-        """Appends an atom, which may have to be asked; `later` is what follows."""
+        """Append an atom, as a demand if it is derived by demand; `later` is the rest of the body."""
         if not self._demands.is_demanded(atom):
             if self._narrows([atom, *later]):
                 self._summarise([], [atom, *later])
@@ -328,7 +335,8 @@ class DemandedBody:
             self._take(self._ask(atom, self._bound.keys(), negated=False))
 
     def _computable(self, atom: Atom, tests: list[BodyElement]) -> Atom:
-        """The atom without expressions over variables that only later atoms bind; they become tests."""
+        """Return the atom with new variables for expressions over variables that only later atoms bind; the expressions
+        become tests."""
         missing = unlimited(atom, self._bound)
         arguments = list(atom.arguments)
         for place, term in enumerate(arguments):
@@ -344,13 +352,13 @@ class DemandedBody:
         self._given |= names
 
     def _place(self, tests: list[BodyElement]) -> None:
-        """Appends the tests that have all their values."""
+        """Append the tests whose variables all have values."""
         ready = [test for test in tests if all(variable.name in self._bound for variable in element_variables(test))]
         self._segment += ready
         tests[:] = [test for test in tests if test not in ready]
 
     def _ask(self, atom: Atom, bound: Iterable[str], *, negated: bool) -> Atom:
-        """The atom about the answers to what is demanded of it."""
+        """Add the demand for an atom; return the atom over the answers to it."""
         terms, pattern = self._known(atom, bound)
         computed = self._computed(atom, pattern) if not negated and self._computes else {}
         known = "".join(KNOWN if place in computed else letter for place, letter in enumerate(pattern))
@@ -369,7 +377,7 @@ class DemandedBody:
         return replace(atom, predicate=answers)
 
     def _computed(self, atom: Atom, pattern: str) -> dict[int, Term]:
-        """Places of an atom whose values are computed of what is known, with how; in a recursion, only where that ends."""
+        """Return the values of an atom's arguments that can be computed from known ones; in a recursion, only if that ends."""
         is_recursive = self._demands.is_recursive(self._rule, atom)
         if KNOWN in pattern and not is_recursive:
             return {}
@@ -388,7 +396,8 @@ class DemandedBody:
         return found
 
     def _ask_alone(self, atom: Atom, later: Sequence[BodyElement]) -> bool:
-        """Asks an atom for answers without the demanded values, where nothing of what is known is needed any more."""
+        """Append an atom over answers without the demanded values, if nothing known so far is needed later; return
+        whether that was done."""
         terms, pattern = self._known(atom, self._bound.keys())
         rest = [argument for argument, letter in zip(atom.arguments, pattern, strict=True) if letter == FREE]
         needed = self._needed(later) | {variable.name for term in rest for variable in variables_of(term)}
@@ -402,14 +411,14 @@ class DemandedBody:
                 given = None
         if given is None and self._demands.is_recursive(self._rule, atom):
             return False
-        alone = self._demands.demand_alone(atom.predicate, pattern.replace(KNOWN, UNTOLD), given)
+        alone = self._demands.demand_alone(atom.predicate, pattern.replace(KNOWN, EXISTENTIAL), given)
         if alone is None:
             return False
         answers, demand = alone
         if given is None:
             self._demands.add(f"{self._label}_demand", Atom(demand, wanted), self._segment)
         self._segment, self._has_lead, self._bound, self._given = [], False, {}, set()
-        self._take(Atom(answers, shown_terms(atom.arguments, pattern.replace(KNOWN, UNTOLD))))
+        self._take(Atom(answers, shown_terms(atom.arguments, pattern.replace(KNOWN, EXISTENTIAL))))
         return True
 
     def _known(self, atom: Atom, bound: Iterable[str]) -> tuple[list[Term | None], str]:
@@ -428,12 +437,12 @@ class DemandedBody:
         return {variable.name for element in later for variable in element_variables(element)} | self._outside
 
     def _narrows(self, later: Sequence[BodyElement]) -> bool:
-        """Whether no more than one of several known variables is needed later: then many instances become one."""
+        """Return whether at most one of several known variables is needed later, so that many instances become one."""
         kept = self._needed(later) & self._bound.keys()
         return not self._keeps_all and self._size > 0 and len(kept) <= 1 < len(self._bound)
 
     def _summarise(self, computed: Sequence[BodyElement], later: Sequence[BodyElement]) -> None:
-        """Replace the part of the body rewritten so far by an atom of a supplementary predicate."""
+        """Replace the body rewritten so far by an atom of a supplementary predicate."""
         names = dict.fromkeys([*self._bound, *(one.name for element in computed for one in element_variables(element))])
         used = self._needed(later)
         kept = [Variable(name) for name in names if self._keeps_all or name in used]
@@ -447,7 +456,7 @@ class DemandedBody:
     def _with_negations(
         self, late: list[BodyElement], negated: Sequence[Negation], limited: set[str]
     ) -> tuple[BodyElement, ...]:
-        """Negations come last: they are demanded for what all the rest has found."""
+        """Return the body with its negations last: their demands consist of what everything else has found."""
         asks = [one for one in negated if isinstance(one.element, Atom) and self._demands.is_demanded(one.element)]
         if asks and (late or self._size >= _LARGE):
             self._summarise(late, negated)
@@ -463,16 +472,16 @@ class DemandedBody:
 
 
 def _chosen(terms: Sequence[Term | None], pattern: str) -> tuple[Term, ...]:
-    """The terms that a demand with this pattern knows."""
+    """Return the terms that a demand with this pattern contains."""
     return tuple(term for term, letter in zip(terms, pattern, strict=True) if letter == KNOWN and term is not None)
 
 
 def _are_any(terms: Sequence[Term]) -> bool:
-    """Whether terms match every demand: no constant, and no variable twice."""
+    """Return whether the terms match every demand: distinct variables only."""
     return all(isinstance(term, Variable) for term in terms) and len(set(terms)) == len(terms)
 
 
 def _tests(element: BodyElement, by_atoms: set[str]) -> bool:
-    """Whether an element only tests values that atoms give."""
+    """Return whether an element only tests values that atoms provide."""
     is_test = isinstance(element, (Comparison, Assignment, Negation))
     return is_test and all(variable.name in by_atoms for variable in element_variables(element))

@@ -1,8 +1,9 @@
 """Closure rules in the direction of the demand.
 
-`path(X, Z) :- edge(X, Y), path(Y, Z)` asked for `path(1, Z)` demands path from everything that 1 reaches. Written from the left,
-`path(X, Z) :- path(X, Y), edge(Y, Z)`, it demands nothing but path from 1. Both are the closure, so each demand gets the one that
-suits it. What is not derived by the closure rules themselves is *external*: the facts of other rules and explicit ones.
+`path(X, Z) :- edge(X, Y), path(Y, Z)` with the query `path(1, Z)` demands path from every node that 1 reaches. The
+left-linear form, `path(X, Z) :- path(X, Y), edge(Y, Z)`, demands only path from 1. Both define the same closure, so
+each demand uses the form that suits it. *External* facts are those that the closure rules do not derive themselves:
+facts of other rules, and explicit ones.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 
 @dataclass(frozen=True)
 class ClosureRules:
-    """A predicate that a single closure module closes, and the other rules for it."""
+    """A predicate closed by a single module, and its other rules."""
 
     module: Module
     others: tuple[Rule, ...]
@@ -30,7 +31,8 @@ class ClosureRules:
 
 
 def closures_of(graph: RuleGraph) -> dict[str, ClosureRules]:
-    """The closures whose other rules don't depend on them. A guarded closure is left as it is: its guard compares by value."""
+    """Return the closures whose other rules do not depend on them. Guarded closures are left out: their guards compare
+    by value."""
     found: dict[str, ClosureRules] = {}
     for node in graph.hyper_nodes:
         modules = modules_of(graph, node) if graph.is_recursive(node) else ()
@@ -44,12 +46,12 @@ def closures_of(graph: RuleGraph) -> dict[str, ClosureRules]:
 
 
 def pattern_of(pattern: str) -> str:
-    """Return the pattern for a demand on a closure: from one end it finds the other, so one known end is all that it can use."""
+    """Return the pattern for a demand on a closure, which can use only one known end, since it finds the other from it."""
     return pattern if FREE in pattern else pattern[0] + FREE
 
 
 def directed(closure: ClosureRules, pattern: str, names: RewrittenNames) -> list[Rule]:
-    """Rules for the closed predicate, and for new ones that they use, that follow the demand from its known end."""
+    """Return rules for the closed predicate, and for auxiliary predicates, that follow the demand from its known end."""
     predicate, module = closure.predicate, closure.module
     external = _External(closure, names)
     match module.kind:
@@ -65,13 +67,13 @@ def directed(closure: ClosureRules, pattern: str, names: RewrittenNames) -> list
 
 
 def suits(closure: ClosureRules, pattern: str) -> bool:
-    """Whether the rules as they stand follow the demand already."""
+    """Return whether the rules already follow the demand as they stand."""
     kind = closure.module.kind
     return kind is (ModuleKind.RIGHT_LINEAR if pattern[0] == FREE else ModuleKind.LEFT_LINEAR)
 
 
 class _External:
-    """The predicate of external facts: the one that gives them, where it is a single one."""
+    """The predicate of external facts: the existing one if a single rule copies its facts, otherwise a new one."""
 
     def __init__(self, closure: ClosureRules, names: RewrittenNames) -> None:
         copied = [_copied(rule) for rule in closure.others]
@@ -86,7 +88,7 @@ class _External:
 
 
 def _copied(rule: Rule) -> str | None:
-    """The predicate whose facts a rule takes as they are."""
+    """Return the predicate whose facts a rule copies unchanged, None if it does more."""
     match rule.body:
         case (Atom() as atom,) if atom.arguments == rule.head.arguments and len(set(atom.arguments)) == 2:
             return atom.predicate if all(isinstance(one, Variable) for one in atom.arguments) else None
@@ -108,7 +110,7 @@ def _linear(closure: ClosureRules, external: _External, pattern: str, names: Rew
 
 
 def _closed(predicate: str, step: str, pattern: str) -> list[Rule]:
-    """The closure of the facts of `step`, from the left or from the right."""
+    """Return left-linear or right-linear rules for the closure of `step`."""
     ends = (step, predicate) if pattern[0] == FREE else (predicate, step)
     first = _rule(f"{predicate}_closed_1", Atom(predicate, (_X, _Y)), Atom(step, (_X, _Y)))
     body = (Atom(ends[0], (_X, _Y)), Atom(ends[1], (_Y, _Z)))

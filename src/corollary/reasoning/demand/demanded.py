@@ -1,13 +1,13 @@
-"""A program for one query: only rules that it needs, restricted to what it asks about.
+"""The program for one query: only the rules that it needs, restricted to what it asks for.
 
-Each predicate that is asked with some arguments known gets a predicate of its *demand* (the values that are asked about) and one
-of its *answers*, for each pattern of known arguments. Where nothing is known the predicate is derived *whole*, by its rules as
-they stand.
+A predicate of which some arguments are known gets a predicate for its *demand* (the values that are asked for) and one
+for its *answers*, for each pattern of known arguments. If no argument is known, the predicate is derived *whole*, by
+its original rules.
 
-A negated predicate, and one whose rules aggregate, has to be finished before its answers are used. A demand for it that comes
-from what its own rules need would make that impossible. Then it is asked *apart*: with copies of all predicates that it needs,
-whose demands come from nowhere else. Where the demand depends on the answers themselves, that does not help either, and it
-is derived whole.
+A negated predicate, and one whose rules aggregate, must be complete before its answers are used. A demand for it that
+comes from the rules it depends on would make that impossible. Such a predicate is asked *apart*: with copies of all
+predicates that it needs, whose demands come from nowhere else. If the demand depends on the answers themselves, that
+does not help either, and the predicate is derived whole.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from corollary.reasoning.demand.patterns import FREE, KNOWN, RewrittenNames, ask
 
 # -- groups ------------------------------------------------------------------------------------------------------------
 
-# Aggregations of bodies become predicates of their own, so that what is demanded of their groups is a demand like any other.
+# Aggregations in bodies become predicates, so that a demand for their groups is a demand like any other.
 
 
 def with_predicates_of_groups(rules: Iterable[Rule], names: RewrittenNames) -> list[Rule]:
-    """Rewrite the rules so that each `AGGREGATE(…)` stands alone in the body of a rule whose head has its groups and results."""
+    """Return the rules with each `AGGREGATE(…)` alone in the body of a rule whose head holds its groups and results."""
     found: list[Rule] = []
     for rule in rules:
         parts = _SeparatedGroups(rule.name, names)
@@ -78,7 +78,7 @@ _MOST_COPIES = 4  # of each predicate, on average
 
 @dataclass(frozen=True)
 class Outside:
-    """A predicate whose facts come from a source, asked for the facts of `demand`: the values of its known arguments."""
+    """A predicate whose facts come from a source, which is asked for the values of the known arguments in `demand`."""
 
     predicate: str
     pattern: str
@@ -86,17 +86,17 @@ class Outside:
 
     @property
     def known(self) -> list[int]:
-        """The places of the known arguments."""
+        """The positions of the known arguments."""
         return [place for place, letter in enumerate(self.pattern) if letter != FREE]
 
 
 @dataclass(frozen=True)
 class Demanded:
-    """Rules whose facts of the predicate `answer` are the answers to the query.
+    """Rules that derive, in the predicate `answer`, the answers to the query.
 
-    `demands` are the predicates that are asked with known arguments, with their patterns (`b` and `e` for known ones, `f` for
-    others); `whole` are those that are derived whole; `outside` is what has to be asked of sources. Where it `limits_growth`,
-    deriving everything would perhaps never end.
+    `demands` are the predicates that are asked with known arguments, with their patterns (`b` and `e` for known
+    arguments, `f` for others); `whole` are those derived completely; `outside` are the demands on sources. If
+    `limits_growth`, deriving everything might never end.
     """
 
     graph: RuleGraph
@@ -107,7 +107,7 @@ class Demanded:
     limits_growth: bool = False
 
     def text(self, prefixes: dict[str, str] | None = None) -> str:
-        """The rules as program text, one per line."""
+        """Return the rules as program text, one per line."""
         return "".join(f"{print_rule(rule, prefixes)}\n" for rule in self.graph.rules.values())
 
 
@@ -121,11 +121,11 @@ def demanded(
     *,
     computes: bool = True,
 ) -> Demanded:
-    """Rewrites the rules of a program for a query.
+    """Return the rules of a program rewritten for a query.
 
-    `explicit` are the predicates that have explicit facts, `taken` other names, `without` optimisations to leave out. `outside`
-    are predicates whose facts come from sources, with their numbers of arguments. Unless it `computes`, no expression is
-    evaluated to know what is demanded: then an error stops nothing that is not wrong.
+    `explicit` are the predicates with explicit facts, `taken` other names in use, `without` the optimisations to leave
+    out. `outside` are predicates whose facts come from sources, with their arities. Unless `computes`, no expression is
+    evaluated to find a demand: otherwise one without a value could stop a query that does not need it.
     """
     wanted = [optimised_rule(rule, without) for rule in rules]
     source = _Source(wanted, query, {*explicit, *(outside or ())}, taken, without, outside or {})
@@ -150,14 +150,14 @@ def demanded(
 
 
 class _NeedsAll(Exception):
-    """Nothing is known about a predicate that is needed."""
+    """Raised if no argument of a needed predicate is known."""
 
     def __init__(self, predicate: str) -> None:
         self.predicate = predicate
 
 
 def _on_strict_cycles(graph: RuleGraph) -> Iterator[str]:
-    """Predicates that would have to be finished before they are asked: what is negated, and heads that aggregate."""
+    """Yield the predicates that would have to be complete before they are asked: negated ones, and heads that aggregate."""
     for source, target, kinds in graph.rule_edges.edges():
         if graph.node_of[source] == graph.node_of[target]:
             if Dependency.NEGATIVE in kinds:
@@ -167,7 +167,7 @@ def _on_strict_cycles(graph: RuleGraph) -> Iterator[str]:
 
 
 class _Source:
-    """The rules of the program, with one for the query, and explicit facts under names of their own."""
+    """The rules of the program and one for the query, with explicit facts under names of their own."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class _Source:
 
     @cached_property
     def _uses(self) -> Digraph[str, None]:
-        """From each predicate to those that its rules use."""
+        """The edges from each predicate to those that its rules use."""
         uses: Digraph[str, None] = Digraph(self.rules)
         for predicate, rules in self.rules.items():
             for atom in (atom for rule in rules for atom, _ in atoms_of(rule.body)):
@@ -208,7 +208,7 @@ class _Source:
 
     @cached_property
     def _groups(self) -> dict[str, int]:
-        """Predicates that depend on each other have the same number."""
+        """The number of each predicate's strongly connected component."""
         return {name: k for k, group in enumerate(self._uses.components()) for name in group}
 
     @cached_property
@@ -225,7 +225,7 @@ class _Source:
         return predicate in self._groups and self._groups[predicate] == self._groups.get(other)
 
     def needed_by(self, predicate: str) -> set[str]:
-        """The predicate and all derived ones that its facts depend on."""
+        """Return the predicate and all derived predicates that it depends on."""
         if predicate not in self._uses:
             return {predicate}
         needed = self._uses.reached_from([predicate]) - self.outside.keys()
@@ -238,7 +238,7 @@ def _stated_rule(names: RewrittenNames, alias: str, predicate: str, arity: int) 
 
 
 class _Rewriting:
-    """One attempt, with these predicates derived whole."""
+    """One attempt at the rewriting, with a given set of predicates derived whole."""
 
     def __init__(self, source: _Source, whole: frozenset[str], *, apart: bool, computes: bool) -> None:
         self.computes = computes
@@ -246,7 +246,7 @@ class _Rewriting:
         self._source = source
         self._whole = whole
         self._apart = apart
-        self._part = ""  # the predicate that is asked apart, for which rules are being made
+        self._part = ""  # the predicate asked apart whose rules are being made
         self._rules = dict(source.rules)
         self._names = source.names
         self._taken: set[str] = set()
@@ -255,12 +255,14 @@ class _Rewriting:
         self._demand_of: dict[str, str] = {}
         self._alone: dict[tuple[str, str, str], str] = {}
         self.asked: dict[str, tuple[str, str, str]] = {}
-        """What the predicates of answers answer: the predicate, the pattern of known arguments, and for which part."""
+        """For each predicate of answers: the predicate it answers, the pattern of known arguments, and the part it belongs to."""
 
     def run(self) -> None:
         for predicate, rules in self._rules.items():
             for rule in rules if predicate in self._whole else ():
-                if self._source.stored.get(rule.name) != predicate:  # its explicit facts are there already
+                if (
+                    self._source.stored.get(rule.name) != predicate
+                ):  # its explicit facts are stored under this name already
                     self._rewrite(rule, rule.name, rule.head, None)
         for rule in self._source.goals:
             if rule.head.predicate == self._source.answer:
@@ -269,7 +271,7 @@ class _Rewriting:
             self._answer(self._waiting.pop(0))
 
     def asked_by(self, name: str) -> Iterable[str]:
-        """The predicate that a predicate of answers is about; for one that is derived whole, those that its rules ask."""
+        """Return the predicate that a predicate of answers is for; for one that is derived whole, those that its rules ask."""
         if name in self.asked:
             return [self.asked[name][0]]
         atoms = (atom for rule in self._rules[name] for atom, _ in atoms_of(rule.body))
@@ -280,7 +282,7 @@ class _Rewriting:
             if predicate in self._source.outside:
                 yield Outside(predicate, pattern, self._demand_of[answers])
 
-    # -- what bodies ask ---------------------------------------------------------------------------------------------
+    # -- demands of bodies -----------------------------------------------------------------------------------------
 
     def is_demanded(self, atom: Atom) -> bool:
         return atom.predicate in self._rules and atom.predicate not in self._whole
@@ -297,20 +299,21 @@ class _Rewriting:
         is_strict = negated or predicate in self._source.aggregating
         part = predicate if self._apart and is_strict else self._part
         answers = self._names(f"{predicate}_{pattern}" + (f"_for_{_local(part)}" if part else ""))
-        return answers, self._will_answer(answers, predicate, pattern, part)
+        return answers, self._demand_for(answers, predicate, pattern, part)
 
     def demand_alone(self, predicate: str, pattern: str, demand: str | None) -> tuple[str, str] | None:
-        """An aggregate needs its groups; and there is an end to copies of rules, which demands of their own need."""
+        """Like `demand`, without the demanded values. Return None for aggregates, which need their groups, and when
+        there are too many copies."""
         if predicate in self._source.aggregating or len(self.asked) > _MOST_COPIES * len(self._rules):
             return None
         if demand is None or (predicate, pattern, demand) not in self._alone:
             answers = self.supplement(f"{predicate}_{pattern}")
-            demand = self._will_answer(answers, predicate, pattern, self._part, demand)
+            demand = self._demand_for(answers, predicate, pattern, self._part, demand)
             self._alone[predicate, pattern, demand] = answers
         return self._alone[predicate, pattern, demand], demand
 
-    def _will_answer(self, answers: str, predicate: str, pattern: str, part: str, demand: str | None = None) -> str:
-        """There will be rules for the answers to a demand; gives its predicate, a new one where none is given."""
+    def _demand_for(self, answers: str, predicate: str, pattern: str, part: str, demand: str | None = None) -> str:
+        """Return the demand predicate of an answers predicate, whose rules are made later; a new one unless one is given."""
         if answers not in self.asked:
             self.asked[answers] = (predicate, pattern, part)
             self._demand_of[answers] = demand or self._names(f"{answers}_demand")
@@ -338,7 +341,7 @@ class _Rewriting:
         self.rules.append(Rule(name, head, tuple(self._of_stored(element) for element in body)))
 
     def _of_stored(self, element: BodyElement) -> BodyElement:
-        """Explicit facts have the name of their predicate again."""
+        """Return the element with the stored name of each predicate of explicit facts."""
         stored = self._source.stored
         match element:
             case Atom() if element.predicate in stored:
@@ -351,7 +354,7 @@ class _Rewriting:
                 return element
 
     def _answer(self, answers: str) -> None:
-        """The rules for the answers to a demand."""
+        """Add the rules for the answers to a demand."""
         demand = self._demand_of[answers]
         predicate, pattern, self._part = self.asked[answers]
         for rule in self._rules_for(predicate, pattern):
@@ -360,7 +363,7 @@ class _Rewriting:
             self._rewrite(rule, label, replace(rule.head, predicate=answers, arguments=shown), (demand, pattern))
 
     def _rewrite(self, rule: Rule, label: str, head: Atom, asked: tuple[str, str] | None) -> None:
-        """Adds a rule for this head, for a demand and its pattern; without one, for everything."""
+        """Add a rule with this head, restricted to a demand with a pattern; without one, unrestricted."""
 
         def known(terms: Sequence[Term]) -> tuple[str, Sequence[Term]] | None:
             return (asked[0], asked_terms(terms, asked[1])) if asked is not None else None
@@ -392,13 +395,13 @@ class _Rewriting:
 
 
 def _local(name: str) -> str:
-    """Return the local name of an IRI, which is its last part."""
+    """Return the local name of an IRI: its last part."""
     return name.rstrip("/#").replace("#", "/").rpartition("/")[2]
 
 
-# -- parts -------------------------------------------------------------------------------------------------------------
+# -- needed rules ----------------------------------------------------------------------------------------------------
 
-# The part of a program that a query needs, where deriving the rest might never end.
+# The part of a program that a query needs, if deriving the rest might never end.
 
 _BOUNDS = ("<", "<=", ">", ">=")
 _ANSWER = "?answer"  # no program text has such a predicate
@@ -407,7 +410,7 @@ _ANSWER = "?answer"  # no program text has such a predicate
 def growing_rules(graph: RuleGraph) -> frozenset[str]:
     """Return the rules that compute values and depend on themselves: what they derive may have no end.
 
-    A rule that compares by order has a bound, most of the time.
+    A rule that compares by order usually has a bound, and is left out.
     """
     found: list[str] = []
     for node in graph.hyper_nodes:
@@ -439,7 +442,7 @@ def needed_rules(graph: RuleGraph, predicates: Iterable[str]) -> set[str]:
 
 
 def part_for(graph: RuleGraph, query: Query) -> Demanded:
-    """Return the rules that a query depends on, and one whose heads are its answers."""
+    """Return the rules that a query depends on, with one that derives its answers."""
     asked = {atom.predicate for atom, _ in atoms_of(query.body)}
     names = needed_rules(graph, asked)
     rules = [rule for rule in graph.rules.values() if rule.name in names]

@@ -1,4 +1,4 @@
-"""Which arguments of a predicate a demand knows, as a text with a letter for each."""
+"""The arguments of a predicate that a demand knows, as a text with one letter for each argument."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from corollary.program import Term
 
 # -- names -------------------------------------------------------------------------------------------------------------
 
-# Names for predicates and rules that the rewriting makes: readable, and different from all others.
+# Names for predicates and rules made by the rewriting: readable, and different from all others.
 
 
 class RewrittenNames:
-    """Gives one name for one purpose, however often the rewriting starts again."""
+    """Unused names for predicates and rules; the same wanted name always gives the same one, even if the rewriting
+    starts again."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
@@ -28,7 +29,7 @@ class RewrittenNames:
         return self._given[wanted]
 
     def new(self, wanted: str) -> str:
-        """A name that was never given before."""
+        """Return a name that was never given out before."""
         number = 1
         while f"{wanted}_{number}" in self._taken:
             number += 1
@@ -39,17 +40,17 @@ class RewrittenNames:
 # -- patterns ----------------------------------------------------------------------------------------------------------
 
 KNOWN = "b"
-"""A value that the answers repeat, for it tells them apart."""
-UNTOLD = "e"
-"""A value that the answers leave out: it only has to exist."""
+"""A value that the answers repeat, because it tells them apart."""
+EXISTENTIAL = "e"
+"""A known value that the answers leave out: it only has to exist."""
 FREE = "f"
 
 
 def asked_terms(terms: Sequence[Term], pattern: str) -> list[Term]:
-    """The arguments that the demand knows."""
+    """Return the arguments that the demand knows."""
     return [term for term, letter in zip(terms, pattern, strict=True) if letter != FREE]
 
 
 def shown_terms(terms: Sequence[Term], pattern: str) -> tuple[Term, ...]:
-    """The arguments that the answers have."""
-    return tuple(term for term, letter in zip(terms, pattern, strict=True) if letter != UNTOLD)
+    """Return the arguments that the answers contain."""
+    return tuple(term for term, letter in zip(terms, pattern, strict=True) if letter != EXISTENTIAL)

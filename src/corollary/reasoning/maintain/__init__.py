@@ -1,1 +1,1 @@
-"""How derived facts follow changes: the algorithms, written once over what an engine offers (`StepFacts`)."""
+"""Incremental maintenance: the algorithms, written once over what an engine offers (`engines.base`)."""

@@ -1,9 +1,11 @@
-"""Backward/Forward (paper 004, section 3.2; Motik et al. 2015): before a deletion spreads from a fact, the fact gets a chance.
+"""Backward/Forward (paper 004, section 3.2; Motik et al. 2015): look for another proof of a fact before its deletion
+spreads.
 
-An overdeleted fact is checked. From it the search goes backward, to the facts of the step in the instances that derive it, and
-forward again from those that are proved: others support them, or rules derive them from proved facts. A check ends when
-every such fact is proved, or when the search has seen all that could help; what it has seen and not proved follows from
-nothing that is left, and goes. What is proved stays proved while the step is maintained, so no fact is derived again.
+Each fact that may be deleted is checked. The search goes backward from it, to the facts of the step in the rule
+instances that derive it, and forward from those that are proved: facts with external support, and facts that rules
+derive from proved ones. A check ends when every fact in question is proved, or when the search has seen every fact that
+could help; facts that it has seen and not proved are deleted. A proved fact stays proved while the step is maintained,
+so nothing is rederived.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from corollary.reasoning.maintain.recursive_step import RecursiveStep, StepChang
 
 
 def maintain_by_checking(change: StepChange, facts: StepFacts[Rows, Heads]) -> None:
-    """Follow a change. Raise `OverBudget` where the engine finds that checking what a deletion reaches is not worth it; the
-    step's support is in no useful state then."""
+    """Follow a change. Raise `OverBudget` if the engine finds that checking costs too much; the support of the step is
+    then inconsistent."""
     step = _BackwardForward(change, facts)
     with facts.trying():
         step.delete()
@@ -25,7 +27,7 @@ def maintain_by_checking(change: StepChange, facts: StepFacts[Rows, Heads]) -> N
 
 
 class _BackwardForward(RecursiveStep[Rows, Heads]):
-    uses_modules = False  # a proof goes back from a fact, which is nothing that modules do
+    uses_modules = False  # a proof goes backward from a fact, and modules have no function for that
 
     def delete(self) -> None:
         facts = self.facts
@@ -44,11 +46,10 @@ class _BackwardForward(RecursiveStep[Rows, Heads]):
             doubtful = self._doubtful(facts.union(lost, more), {})
 
     def _bridged(self, unprovable: Mapping[str, Rows]) -> tuple[Mapping[str, Rows], Mapping[str, Rows]]:
-        """Return the external facts of closures among these whose ends are connected all the same, and facts that turned out to
-        follow from nothing that is left.
+        """Return the external facts of closures whose ends are still connected, and other facts found to be unprovable.
 
-        A chain through such a fact may take the other way between its ends, whose facts are proved and stay: nothing has to be
-        checked that such chains derive.
+        A chain through such an external fact may take another path between its ends, whose facts are proved and stay.
+        So what such chains derive need not be checked.
         """
         facts, nothing = self.facts, dict[str, Rows]()
         if not (ends_of := self.triggered(self.rules.ends, unprovable)):
@@ -63,11 +64,11 @@ class _BackwardForward(RecursiveStep[Rows, Heads]):
         return facts.difference(unprovable, facts.difference(unprovable, found)), more
 
     def _doubtful(self, lost: Mapping[str, Rows], given_up: Mapping[str, Rows]) -> dict[str, Rows]:
-        """Return the facts that are visible, neither proved nor deleted, and that nobody else supports."""
+        """Return the facts that are visible, neither proved nor deleted, and without support by other owners."""
         return self.facts.deletable(self.facts.without(lost, Mark.KNOWN), given_up)
 
     def _unprovable(self, doubtful: Mapping[str, Rows]) -> Mapping[str, Rows]:
-        """Return facts that do not follow from what is left, all doubtful ones of that kind among them."""
+        """Return facts that have no proof; at least those among the doubtful ones."""
         facts = self.facts
         parts: list[Mapping[str, Rows]] = []
         frontier: Mapping[str, Rows] = doubtful
@@ -78,20 +79,20 @@ class _BackwardForward(RecursiveStep[Rows, Heads]):
             self._prove(frontier)
             if not facts.without(doubtful, Mark.KNOWN):
                 unknown = facts.without(facts.disjoint_union(parts), Mark.KNOWN)
-                facts.unmark(unknown, Mark.CHECKED)  # the search has ended before it knew about them
+                facts.unmark(unknown, Mark.CHECKED)  # the search ended before these were decided
                 return {}
             frontier = self._bodies(facts.without(frontier, Mark.KNOWN))
         return facts.without(facts.disjoint_union(parts), Mark.KNOWN)
 
     def _bodies(self, heads: Mapping[str, Rows]) -> Mapping[str, Rows]:
-        """Return the visible facts of the step that instances use which derive the heads, as far as they were not seen before."""
+        """Return the visible facts of the step, not seen before, in the bodies of rule instances that derive the heads."""
         facts = self.facts
         facts.ask_about(heads)
         found = facts.rows(facts.derive(self.triggered(self.rules.backward, heads)))
         return facts.visible(facts.without(found, Mark.CHECKED, Mark.KNOWN))
 
     def _prove(self, frontier: Mapping[str, Rows]) -> None:
-        """Prove what follows from facts that others support, from other steps and from proved facts, as far as it is checked."""
+        """Prove the checked facts that follow from other owners' support, from other steps and from proved facts."""
         facts, report = self.facts, self.report
         others = facts.unsupported(frontier)
         proved = facts.difference(frontier, others)

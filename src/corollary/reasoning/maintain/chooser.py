@@ -1,8 +1,8 @@
-"""The strategies: how a step follows changes, by name. All give the same facts; they differ in what they cost.
+"""The strategies: how a step follows changes, by name. All give the same facts; they differ in cost.
 
-A strategy chooses a way for each step that a transaction affects. What costs most is not the same everywhere. Where compiled
-loops run the rules, cost is the number of rule instances, which can be counted and limited (`_ByInstances`). Where every look
-at the facts is a job of a cluster, cost is mostly the number of jobs (`_ByJobs`).
+A strategy chooses a way for each step that a transaction affects. Costs depend on the engine. With compiled loops, cost
+is the number of rule instances, which can be counted and limited (`_ByInstances`). On a cluster, where every look at
+the facts is a job, cost is mostly the number of jobs (`_ByJobs`).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from corollary.settings import FOLLOWING
 if TYPE_CHECKING:
     from corollary.reasoning.maintain.transaction import Task
 
-_MOST = 0.5  # of an input has changed
-_FEW = 100  # facts of inputs; so many changes are always followed
-_AT_LEAST = 2_000  # rule instances, or facts, that are always worth a try; facts whose loss is always followed
-_COUNTING = 8  # a fact whose support changes costs as much as so many rule instances
-_MUCH_LOST, _MUCH_GAINED = 0.05, 0.25  # of all inputs of a recursive step: then it is recomputed without a try
-_TRIES = 5  # times as many instances as a deletion has taken: then what is left is not little
-_START = 5  # a recursive step that starts to change in more than this part of its facts is recomputed
-_SHARE = 20  # a deletion that reaches more than this part of the facts is not followed by jobs
-_LARGE_SHARE = 6  # a change of more than this part of the explicit facts is large
+_MOST = 0.5  # a change of more than this part of an input may be recomputed
+_FEW = 100  # facts of inputs; changes this small are always followed
+_AT_LEAST = 2_000  # rule instances, or facts; that many are always worth a try
+_COUNTING = 8  # changing the support of a fact costs as much as this many rule instances
+_MUCH_LOST, _MUCH_GAINED = 0.05, 0.25  # parts of all inputs of a recursive step; more is recomputed without a try
+_TRIES = 5  # times the instances that the deletion has taken; recomputing with more means that much is left
+_START = 5  # a recursive step whose own facts change by more than one in this many at the start is recomputed
+_SHARE = 20  # a deletion that reaches more than one in this many facts is not followed by jobs
+_LARGE_SHARE = 6  # a change of more than one in this many explicit facts is large
 _LEAST_CHANGE = 1_000  # facts; smaller changes are never large
-_CONCERNED = 0.8  # of deriving everything has to be concerned by a large change
-_NODE_COST = 500  # rule instances: what a hyper-node costs that derives nothing
-_MANY_NODES = 10  # hyper-nodes; fewer choose well for themselves
+_CONCERNED = 0.8  # the part of the cost of deriving everything that a large change concerns
+_NODE_COST = 500  # rule instances: the cost of a hyper-node that derives nothing
+_MANY_NODES = 10  # hyper-nodes; with fewer, each one chooses for itself
 
 Algorithm = Callable[[StepChange, StepFacts[Any, Any]], None]
 ALGORITHMS: dict[str, Algorithm] = {
@@ -51,30 +51,33 @@ ALGORITHMS: dict[str, Algorithm] = {
     "dred-counting": partial(delete_and_rederive, counts=True),
     "dred-counting-modules": partial(delete_and_rederive, counts=True),
 }
-"""How a recursive step follows changes, by the name of the strategy that always does it so."""
+"""How a recursive step follows changes, by the name of the strategy that always uses that algorithm."""
 
 
 class Way(Enum):
-    """The ways of a step to follow a change."""
+    """How a step follows a change."""
 
     COUNT = auto()
     GROUPS = auto()
     RECOMPUTE = auto()
     FOLLOW = auto()
-    """By the strategy itself; it may find that recomputing is cheaper after all."""
+    """In the strategy's own way; it may still find that recomputing is cheaper."""
 
 
 class Strategy:
-    """How the steps of one knowledge base follow changes. Here nonrecursive steps count, and groups are followed one by one."""
+    """How the steps of one knowledge base follow changes. By default, nonrecursive steps count and aggregates are
+    maintained by group."""
 
     name = ""
     recursive_name = ""  # what recursive steps usually do
     nonrecursive_name = "counting"
-    counts_recursion = False  # recursive steps count their rule instances: see `counts_instances`
-    follows_closures = True  # hyper-nodes that are closures are kept as such
+    counts_recursion = False  # recursive steps count their rule instances (see `counts_instances`)
+    follows_closures = True  # hyper-nodes that are closures keep a closure's own representation
     replaces = False  # recomputed facts replace the old ones
-    keeps_facts = False  # recursive steps keep facts of their own, and hear of facts that others support by now
-    derives_small_steps = False  # together, where an engine gains by that
+    keeps_facts = (
+        False  # recursive steps keep facts of their own, and are notified when others stop or start supporting them
+    )
+    derives_small_steps = False  # small steps are derived together if the engine gains by that
     has_modules = False  # registered modules take rules of recursive steps
 
     def __init__(self) -> None:
@@ -82,7 +85,7 @@ class Strategy:
         self._modules: dict[tuple[NormalRule, ...], tuple[FollowedModule, ...]] = {}
 
     def modules_of(self, step: MaintainedStep | Step) -> Sequence[FollowedModule]:
-        """Return the modules that take rules of a step, of those that were registered when the strategy was made."""
+        """Return the modules that take rules of a step, among those that were registered when the strategy was made."""
         if not self._registered or not step.recursive:
             return ()
         rules = step.following_rules
@@ -91,28 +94,28 @@ class Strategy:
         return self._modules[rules]
 
     def note_cost(self, owner: str, instances: int) -> None:
-        """A step was derived from nothing, and that took so many rule instances."""
+        """Take note of how many rule instances it took to derive a step from nothing."""
 
     def counts_instances(self, step: MaintainedStep | Step) -> bool:
         """Return whether the support of a step is the number of its rule instances, for every fact that it derives.
 
-        Otherwise it supports, once, facts that nobody else supported when it derived them, and has to be asked about others.
-        Rules that run by turns are always recomputed, and never count.
+        Otherwise a step supports, once, the facts that no other owner supported when it derived them; whether it
+        derives others is asked when needed. Rules that alternate are always recomputed, and never count.
         """
         return not step.recursive or (self.counts_recursion and not step.alternates)
 
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
-        """The steps in order; each with the name of its hyper-node."""
+        """Return the steps in order, each with the name of its hyper-node."""
         return steps_in_order(graph)
 
     def prepare(self, steps: Sequence[Any], facts: Any) -> None:
-        """Called before each transaction, with the steps of before."""
+        """Prepare for a transaction; `steps` are those before it."""
 
     def forget(self) -> None:
-        """Called when a transaction was given up."""
+        """Forget a transaction that was given up."""
 
     def choose(self, task: Task) -> Way:
-        """Choose what a step does, and name it in the report."""
+        """Choose how a step follows the change, and name the way in the report."""
         if task.step.groups is not None:
             return self.choose_for_groups(task)
         return self.choose_for_recursion(task) if task.step.recursive else self.choose_for_counting(task)
@@ -129,15 +132,15 @@ class Strategy:
         raise NotImplementedError
 
     def follow(self, task: Task) -> None:
-        """Let a step follow in the strategy's own way. Raise `OverBudget` where recomputing is cheaper, and say why."""
+        """Let a step follow in the strategy's own way. Raise `OverBudget`, with the reason, if recomputing is cheaper."""
         raise NotImplementedError
 
     def finished(self, task: Task) -> None:
-        """Called when a step has followed the change, with a report on what that took."""
+        """Take note that a step has followed the change; the report tells at what cost."""
 
 
 class _Simple(Strategy):
-    """One way for all recursive steps."""
+    """One algorithm for all recursive steps."""
 
     def __init__(self, name: str) -> None:
         self.name = self.recursive_name = name
@@ -146,7 +149,7 @@ class _Simple(Strategy):
         super().__init__()
 
     def counts_instances(self, step: MaintainedStep | Step) -> bool:
-        """Not where modules take rules: they find facts, and no instances."""
+        """Return False for steps with modules, which find facts but not rule instances."""
         return super().counts_instances(step) and (not step.recursive or not self.modules_of(step))
 
     def choose_for_recursion(self, task: Task) -> Way:
@@ -161,7 +164,8 @@ class _Simple(Strategy):
 
 
 def _without_counters(task: Task) -> None:
-    """The counters of DRed^c count instances of rules one by one, which is not how modules find facts (paper 002, section 5)."""
+    """Report that a step does not count: DRed^c counts rule instances one by one, modules do not find them (paper 002,
+    section 5)."""
     names = ", ".join(module.name for module in task.modules)
     task.report.strategy, task.report.reason = "dred", f"no derivations are counted where a module takes rules: {names}"
 
@@ -181,7 +185,7 @@ def recomputing(task: Task, reason: str = "") -> Way:
 
 
 class _ByInstances(Strategy):
-    """Chooses for each step by the size of the change, and by what the step has cost so far."""
+    """The choice for each step, by the size of the change and by what the step has cost so far."""
 
     name = recursive_name = "auto"
     replaces = True
@@ -207,12 +211,12 @@ class _ByInstances(Strategy):
         return super().choose_for_counting(task)
 
     def choose_for_groups(self, task: Task) -> Way:
-        """Most groups are looked at faster together: then nobody has to find their bindings."""
+        """Recompute if most groups change: aggregating them all together saves looking up their bindings."""
         facts, groups = task.facts, task.step.groups
         assert groups is not None
         for bindings in groups.source.body.sources:
             if isinstance(bindings, Atom) and facts.has_changed(bindings.predicate):
-                if facts.is_replaced(bindings.predicate):  # finding those that are other ones costs as much
+                if facts.is_replaced(bindings.predicate):  # finding the changed bindings costs as much
                     return recomputing(task)
                 deleted, inserted, left = facts.change_of(bindings.predicate, len(bindings.arguments))
                 if deleted + inserted > max(left, _AT_LEAST):
@@ -224,7 +228,7 @@ class _ByInstances(Strategy):
         return super().choose_for_groups(task)
 
     def _many_instances(self, task: Task) -> str:
-        """Whether so many instances come and go that running the rules once over everything is cheaper."""
+        """Return why running the rules once over everything is cheaper than following so many instances; empty if it is not."""
         facts, share = task.facts, 0.0
         for predicate, arity, _ in task.rules.uses:
             if facts.has_changed(predicate):
@@ -236,7 +240,7 @@ class _ByInstances(Strategy):
         if not known and share >= _MOST:
             return "there is nothing to keep"
         derived = min(total, known)  # others may support most facts of a head
-        if 2 * cost < total:  # bits were joined, not instances
+        if 2 * cost < total:  # the last derivation joined rows of bits instead of instances
             cost = _COUNTING * derived
         instances = int(share * (total + _COUNTING * derived))
         if instances <= max(cost, _AT_LEAST):
@@ -244,7 +248,8 @@ class _ByInstances(Strategy):
         return f"about {int(share * total):,} instances would change, deriving takes {cost:,}"
 
     def _instances(self, task: Task) -> int:
-        """How many instances the rules of a nonrecursive step have: as many as the last time, or as it has counted."""
+        """Return how many instances the rules of a nonrecursive step have: as measured last time, or as its support
+        counts say."""
         if known := self._costs.get(task.step.owner):
             return known
         return sum(task.facts.counted_by(task.step.owner, name, arity) for name, arity in task.step.heads.items())
@@ -269,9 +274,10 @@ class _ByInstances(Strategy):
         self._follow_deletion(task)
 
     def _follow_deletion(self, task: Task) -> None:
-        """Takes back what depends on the deletion, if that is little; else asks what is provable, if that is easy.
+        """Overdelete if little depends on the deletion; otherwise search for proofs if those are short.
 
-        What is left after the deletion may be far less than what was there, and soon derived: that is tried before much is spent.
+        What remains after the deletion may be far less than before, and quickly derived: that is tried before much is
+        spent.
         """
         cost, facts = self._cost(task), task.facts
         first = facts.instances
@@ -282,7 +288,7 @@ class _ByInstances(Strategy):
             ("dred", little, delete_and_rederive, cost // 40),
             ("backward-forward", short, maintain_by_checking, cost // 20),
         ]
-        if task.rules.ends:  # a closure tells by one proof that it loses nothing
+        if task.rules.ends:  # in a closure, one proof may show that nothing is lost
             attempts = [attempts[0], attempts[-1]]
         for name, reason, algorithm, budget in attempts:
             task.report.strategy, task.report.reason = name, reason
@@ -298,7 +304,7 @@ class _ByInstances(Strategy):
         raise OverBudget(f"the deletion took {spent:,} instances and was not done, deriving took {cost:,}")
 
     def _cost(self, task: Task) -> int:
-        """About how many rule instances deriving the step takes: as many as the last time, or one for each fact."""
+        """Return roughly how many rule instances deriving the step takes: as many as last time, at least one for each fact."""
         return max(self._size(task), self._costs.get(task.step.owner, 0))
 
     def _size(self, task: Task) -> int:
@@ -306,12 +312,12 @@ class _ByInstances(Strategy):
 
 
 def _mostly_changed(task: Task) -> str:
-    """Why recomputing is the better choice from the start; nothing where it is not."""
+    """Return why recomputing is better from the start; empty if it is not."""
     facts, heads = task.facts, task.step.heads
     for predicate, arity, is_negated in task.rules.uses:
         if not is_negated and facts.has_changed(predicate):
             deleted, inserted, left = facts.change_of(predicate, arity)
-            # Inside a recursive step, what has changed so far is only where the changes begin.
+            # Changes of the step's own predicates have only begun at this point.
             limit = left // _START if predicate in heads else left
             name = predicate.removeprefix("\0").partition("\0")[0]
             if deleted > max(limit, _AT_LEAST):
@@ -322,9 +328,10 @@ def _mostly_changed(task: Task) -> str:
 
 
 def _much_changed(task: Task, share: float) -> str:
-    """Why recomputing a recursive step is the better choice: what it derives from has changed by more than a share of it.
+    """Return why recomputing a recursive step is better, namely that more than a share of its inputs changed; empty
+    otherwise.
 
-    What it has derived itself is usually far more, and says nothing about that.
+    The facts it derived itself are left out: they are usually far more, and say nothing about the change.
     """
     facts, heads = task.facts, task.step.heads
     changed = total = 0
@@ -336,9 +343,10 @@ def _much_changed(task: Task, share: float) -> str:
 
 
 class _ByJobs(Strategy):
-    """For an engine whose every look at the facts is a job; deriving `recompute_facts` is no slower than following a change.
+    """The choice for an engine on which every look at the facts is a job; deriving `recompute_facts` takes no longer
+    than following a change.
 
-    Recursive steps have counters beside their support, which tells only which facts they derive.
+    Recursive steps keep counters beside their support, which only tells which facts they derive.
     """
 
     def __init__(self, name: str, recompute_facts: int) -> None:
@@ -366,7 +374,7 @@ class _ByJobs(Strategy):
         return Way.FOLLOW
 
     def follow(self, task: Task) -> None:
-        """Take back what depends on a deletion, if that is little, and add what follows from new facts."""
+        """Delete and rederive if little depends on the deletion, and add what follows from new facts."""
         facts, known = task.facts, task.facts.known_to(task.step)
         most = max(_AT_LEAST, known // _SHARE) if self.name == "auto" else None
         if most is not None and task.step.owner in task.change.heirs:
@@ -386,14 +394,14 @@ _BY_INSTANCES: dict[str, Callable[[], Strategy]] = {
 
 
 def by_instances(name: str) -> Strategy:
-    """Return the strategy of a name for an engine that can count and limit the rule instances that it tries."""
+    """Return the named strategy for an engine that can count and limit the rule instances it tries."""
     return _BY_INSTANCES[name]()
 
 
 def by_jobs(name: str, recompute_facts: int) -> Strategy:
-    """Return the strategy of a name for an engine whose every look at the facts is a job.
+    """Return the named strategy for an engine on which every look at the facts is a job.
 
-    Raise `ProgramError` where the strategy is for other engines only.
+    Raise `ProgramError` if the strategy works only on other engines.
     """
     if name not in ("auto", "recompute", *ALGORITHMS):
         message = f"the strategy '{name}' needs an engine that counts rule instances"
@@ -410,13 +418,14 @@ def is_large(
     explicit: Callable[[], int],
     costs: Callable[[], Mapping[HyperNode, int]],
 ) -> bool:
-    """Whether a change concerns so much that deriving everything costs least.
+    """Return whether a change concerns so much that deriving everything costs least.
 
-    Each hyper-node chooses for itself how it follows a change, and what it passes on is found fact by fact. Where most of them
-    would be recomputed, all of that is work beside deriving.
+    Each hyper-node normally chooses for itself how it follows a change, and what it passes on is found fact by fact. If
+    most of them would be recomputed anyway, that work is wasted.
 
-    `changed` are the numbers of changed facts by predicate, `explicit` gives that of all explicit facts, `costs` those of
-    deriving the hyper-nodes, in rule instances; most changes are too small for anybody to ask.
+    `changed` are the numbers of changed facts by predicate, `explicit` returns the number of all explicit facts, and
+    `costs` the rule instances that deriving each hyper-node takes; both are functions because most changes are too
+    small to need them.
     """
     size = sum(changed.values())
     if size < _LEAST_CHANGE or len(graph.hyper_nodes) < _MANY_NODES or size < explicit() // _LARGE_SHARE:

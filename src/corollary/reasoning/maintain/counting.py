@@ -1,9 +1,10 @@
-"""Counting, for steps whose rules do not depend on themselves, and aggregates group by group.
+"""Counting, for nonrecursive steps, and aggregates group by group.
 
-Each fact knows how many instances derive it. The deltas of a rule, with their signs, tell exactly how many instances come and
-go, through joins and through negation; a fact whose last support goes is deleted, and nothing has to be derived again.
+The support count of a fact is the number of rule instances that derive it. The delta rules, with their signs, tell
+exactly how many instances come and go, through joins and through negation; a fact whose count reaches zero is deleted,
+and nothing has to be rederived.
 
-Of an aggregation, only groups that got or lost a binding are looked at again.
+For an aggregation, only groups that gained or lost a binding are aggregated again.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def count(tasks: Sequence[Task], facts: ChangingFacts) -> None:
-    """Follow the changes of the inputs of some steps, all at once."""
+    """Follow the input changes of several steps at once."""
     wanted = [one for task in tasks for one in counted_rules(task)]
     for (owner, predicate), change in facts.derive(wanted).items():
         facts.change_support(predicate, owner, change, counted=True)
 
 
 def counted_rules(task: Task, without: Container[str] = ()) -> Iterator[Signed]:
-    """Yield the rules whose instances sum up to the change of all derivations, but for those of rules that are left out.
+    """Yield the rules whose instances add up to the change of all derivations, without those of removed rules.
 
-    A new step had none before: it gains all instances that there are.
+    A new step had no instances before, so it gains all instances that there are.
     """
     if task.is_new:
         for rule in task.rules.whole.values():
@@ -39,14 +40,14 @@ def counted_rules(task: Task, without: Container[str] = ()) -> Iterator[Signed]:
 
 
 def touched_groups(task: Task, facts: ChangingFacts) -> Any:
-    """Return the groups that got or lost a binding; None where none did."""
+    """Return the groups that gained or lost a binding; None if there are none."""
     key, rules = (task.step.owner, task.step.owner), task.rules
     wanted = [Signed(key, delta.rule) for delta in (*rules.losing, *rules.gaining)]
     return facts.derive(wanted).get(key)
 
 
 def maintain_groups(task: Task, facts: ChangingFacts) -> None:
-    """Aggregate the groups that changed once more: their rows of before go, and those of now come."""
+    """Aggregate the groups that changed again: withdraw their old rows and add the new ones."""
     touched = task.touched if task.touched is not None else touched_groups(task, facts)
     assert task.step.groups is not None
     if touched is None:

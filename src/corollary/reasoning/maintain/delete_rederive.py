@@ -1,12 +1,12 @@
-"""Delete and rederive, for steps whose rules depend on themselves (DRed; papers 002 and 004, section 3.1).
+"""Delete and rederive, for recursive steps (DRed; papers 002 and 004, section 3.1).
 
-Facts of a recursive step may support each other, so that counting alone does not tell when they have to go. Everything that might
-depend on what was deleted is taken back for now, then what still has a derivation is found again, and what follows from it and
-from new facts is added.
+Facts of a recursive step may support each other in cycles, so counting alone cannot tell when they must go. DRed first
+overdeletes every fact that might depend on a deleted one, then rederives those that still have a derivation, and adds
+what follows from them and from new facts.
 
-DRed^c (paper 002) does it with counters. The step counts the instances of its own rules that derive a fact, and others tell how
-often they do. Every lost instance is subtracted once, so that after the deletion a counter above zero is a derivation from facts
-that were never overdeleted: rederiving is a look at the counter, and no rule runs for it.
+DRed^c (paper 002) adds counters: each step counts its own rule instances for each fact, and other owners count theirs.
+Every lost instance is subtracted once, so after overdeletion a counter above zero means a derivation from facts that
+were never overdeleted. Rederiving is a look at the counter, without running a rule.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from corollary.reasoning.maintain.recursive_step import RecursiveStep, StepChang
 def delete_and_rederive(
     change: StepChange, facts: StepFacts[Rows, Heads], *, counts: bool = False, stops_at_support: bool = True
 ) -> None:
-    """Follow a change; with `counts` the facts are those of a step that counts.
+    """Follow a change; with `counts`, the facts are those of a step that counts (DRed^c).
 
-    Classical DRed goes on from facts that others support, too (`stops_at_support=False`). Raise `OverBudget` where the engine
-    finds that taking facts back is not worth it: every fact is still there then.
+    Classical DRed continues overdeleting through facts with other support, too (`stops_at_support=False`). Raise
+    `OverBudget` if the engine finds that overdeletion costs too much; all facts are then still in place.
     """
     step = _DeleteAndRederive(change, facts)
     with facts.trying():
@@ -34,7 +34,7 @@ def delete_and_rederive(
 
 class _DeleteAndRederive(RecursiveStep[Rows, Heads]):
     def overdelete(self, *, stops_at_support: bool) -> Mapping[str, Rows]:
-        """Take back everything that may depend on what is gone, and return it."""
+        """Overdelete every fact that may depend on deleted ones, and return them."""
         facts = self.facts
         lost = self.lost_from_outside()
         current = facts.deletable(lost, facts.given_up(), stops_at_support=stops_at_support)
@@ -47,7 +47,7 @@ class _DeleteAndRederive(RecursiveStep[Rows, Heads]):
         return overdeleted
 
     def rederive(self, overdeleted: Mapping[str, Rows]) -> Mapping[str, Rows]:
-        """Return the facts that are visible all the same, and those that are derivable in one step."""
+        """Return the overdeleted facts that are visible anyway or derivable in one step."""
         facts = self.facts
         facts.withdraw(overdeleted)
         hidden, found = facts.hidden(overdeleted)
@@ -56,7 +56,7 @@ class _DeleteAndRederive(RecursiveStep[Rows, Heads]):
             derived = facts.derive(self.triggered(self.rules.checking, hidden))
             following = [module.functions.rederive(facts, hidden) for module in self.modules]
             found = facts.disjoint_union([found, facts.restore(derived)])
-            for heads in following:  # rules may have found some of these, too
+            for heads in following:  # rules may have found some of these already
                 found = facts.union(found, facts.restore(heads))
         self.report.rederived += facts.size(found)
         return found

@@ -1,4 +1,4 @@
-"""Changes that are followed by deriving everything once more: where nothing is maintained, and where that is the cheapest way."""
+"""Following a change by deriving everything again: for settings without maintenance, or if that is cheapest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from corollary.reasoning.run import Run
 def change_from_scratch(
     facts: DerivedFacts, change: Any, graph: RuleGraph, run: Run, commit: Callable[[Outcome], None]
 ) -> Outcome:
-    """Change explicit facts and rules, and derive everything; what fails, also in `commit`, changes nothing."""
+    """Change explicit facts and rules, and derive everything again; any error, also in `commit`, leaves everything
+    unchanged."""
     started, outcome = time.perf_counter(), Outcome()
     before = facts.derived()
     try:

@@ -1,8 +1,9 @@
-"""Modules of one's own: some rules of a recursive hyper-node that follow changes by four functions (paper 002, section 4).
+"""User-defined modules: rules of a recursive hyper-node that follow changes through four functions (paper 002, section
+4).
 
-A module takes rules of a shape that an algorithm can follow for less than all their instances. It is asked in every round,
-beside the other rules of the hyper-node, which need to know nothing about it. How its functions find their results is its own
-matter.
+A module takes rules of a certain shape that an algorithm can maintain for less than the cost of all their instances. It
+is called in every round beside the other rules of the hyper-node, which need not know about it. How its functions find
+their results is up to the module.
 """
 
 from __future__ import annotations
@@ -22,23 +23,24 @@ Some = Mapping[str, Any]
 
 
 class StepModule(Protocol):
-    """The four functions of a module. Every result is heads by predicate, as `StepFacts.derive` gives them; they may be facts
-    that are known already."""
+    """The four functions of a module. Each result is heads by predicate, as `StepFacts.derive` returns them; known
+    facts may be among them."""
 
     def diff(self, facts: AnyFacts, *, lost: bool) -> Some:
-        """Return what the rules lose, or else gain, by the changes of other hyper-nodes, in one step."""
+        """Return what the rules lose (or, with `lost=False`, gain) in one step by the changes of other hyper-nodes."""
         ...
 
     def add(self, facts: AnyFacts, new: Some) -> Some:
-        """Return all that follows from facts which are new, in one step or more."""
+        """Return everything that follows from the new facts, in one step or more."""
         ...
 
     def overdelete(self, facts: AnyFacts, deleted: Some) -> Some:
-        """Return all that may rest on deleted facts, in one step or more; facts with other support may be among it."""
+        """Return everything that may depend on the deleted facts, in one step or more; it may include facts with other
+        support."""
         ...
 
     def rederive(self, facts: AnyFacts, deleted: Some) -> Some:
-        """Return those of the deleted facts that follow from visible ones, in one step or more."""
+        """Return the deleted facts that follow from visible ones, in one step or more."""
         ...
 
 
@@ -50,7 +52,7 @@ MakeModule = Callable[[Sequence[NormalRule]], StepModule]
 
 @dataclass(frozen=True)
 class FollowedModule:
-    """A registered module in a step, with the names of the rules that it `takes`."""
+    """A registered module in a step, with the names of the rules it `takes`."""
 
     name: str
     takes: frozenset[str]
@@ -63,20 +65,20 @@ _REGISTERED: dict[str, tuple[FindRules, MakeModule]] = {}
 
 
 def register_module(name: str, find: FindRules, make: MakeModule) -> None:
-    """From now on rules of a shape follow changes by a module, in this process, in every knowledge base that is made.
+    """Register a module for rules of a shape, for every knowledge base that this process creates from now on.
 
-    Earlier modules choose their rules first. Registering a name again replaces what it stood for.
+    Modules that were registered earlier choose their rules first. Registering a name again replaces its module.
     """
     _REGISTERED[name] = find, make
 
 
 def forget_module(name: str) -> None:
-    """Undo `register_module`; knowledge bases that have the module keep it."""
+    """Undo `register_module`; knowledge bases that already use the module keep it."""
     _REGISTERED.pop(name, None)
 
 
 def registered_modules() -> Registered:
-    """Return the modules that are registered now."""
+    """Return the modules that are currently registered."""
     return dict(_REGISTERED)
 
 

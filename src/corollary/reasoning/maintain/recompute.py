@@ -1,9 +1,10 @@
-"""Recomputing: the rules of a step run as in a first materialisation, and what they derive becomes what the step supports.
+"""Recomputing: run the rules of a step as in a first materialisation, and make the result the step's support.
 
-Where most facts of a step change, that costs less than following each of them. They run over what the step reads, after the
-transaction, and over the facts of its heads that others support. Best is to run *beside* what is there: the new facts take the
-place of the old ones when the transaction ends, and what has changed is found when somebody asks. Otherwise the change of support
-is found at once: by counting the instances of rules without recursion, or *in place*, by a job whose facts are compared.
+This costs less than following each fact if most facts of a step change. The rules run over what the step reads, after
+the transaction, and over the facts of its heads that other owners support. If possible they run *beside* the existing
+facts: the new facts replace the old ones when the transaction ends, and the difference is computed only on request.
+Otherwise the change of support is found at once: by counting the instances of nonrecursive rules, or *in place*, by a
+job that compares the facts.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ BOTH = Direction()
 
 
 def recompute(tasks: Sequence[Task], facts: ChangingFacts, *, most: int | None = None) -> None:
-    """Derive steps from nothing, in order, and make what they derive what they support.
+    """Derive steps from nothing, in order, and make the result their support.
 
-    Raise `OverBudget`, with nothing changed, where that takes more than `most` rule instances.
+    Raise `OverBudget`, with nothing changed, if that takes more than `most` rule instances.
     """
     for task in tasks:
         if most is not None and not ((beside := _beside(task, facts)) and beside.can_go_on(task.step)):
-            raise OverBudget  # what is done in other ways cannot stop, or leaves something half done
+            raise OverBudget  # the other ways cannot stop without leaving something half done
         if task.step.recursive and task.earlier.meet(task.step.heads):
             task.earlier.adopt_from(task.step)
     if facts.runs_together:
@@ -56,14 +57,15 @@ def recompute(tasks: Sequence[Task], facts: ChangingFacts, *, most: int | None =
 
 
 def _beside(task: Task, facts: ChangingFacts) -> FactsBeside | None:
-    """Not where an earlier step may go on with what this one drops."""
+    """Return the facts to derive beside the existing ones; None if an earlier step may continue from what this step drops."""
     return None if task.earlier.meet(task.step.heads) else facts.beside(task.step)
 
 
 def go_on(task: Task, facts: ChangingFacts, last: Mapping[str, Any]) -> bool:
-    """Add all that follows from the last facts of a step that grows, beside what is there; return False where that cannot be.
+    """Derive everything that follows from the last facts of a growing step, beside the existing facts; return False if
+    that is not possible.
 
-    What the step has found so far is kept. Nothing may have to go any more.
+    What the step has found so far is kept. Nothing may have to be deleted any more.
     """
     beside = _beside(task, facts)
     if beside is None:
@@ -76,9 +78,9 @@ def go_on(task: Task, facts: ChangingFacts, last: Mapping[str, Any]) -> bool:
 
 
 def direction(task: Task, facts: FactsBeside) -> Direction:
-    """Return what may become of the heads of a step that runs beside what is there: often rules and inputs tell."""
+    """Return how the heads of a step that runs beside the existing facts may change; often rules and inputs already tell."""
     if task.step.groups is not None:
-        return BOTH  # finding the bindings that are other ones may cost as much as all groups
+        return BOTH  # finding the changed bindings may cost as much as all groups
     heads, rules = task.step.heads, task.rules.step.rules
     may_delete = len(task.removed_rules) > 0 or not task.gone_rules <= frozenset(rules)
     may_insert = not task.gone_rules.issuperset(task.new_rules)
@@ -90,12 +92,15 @@ def direction(task: Task, facts: FactsBeside) -> Direction:
             for place, atom in enumerate(atoms_of_rule(rule)):
                 is_negated = place >= len(rule.body.sources)
                 if atom.predicate in heads and (is_negated or not task.step.recursive):
-                    found = BOTH  # facts of the same predicate with other constants, from another step
+                    found = BOTH  # another step has facts of the same predicate with other constants
                 elif atom.predicate not in heads and facts.has_changed(atom.predicate):
                     deleted, inserted, _ = facts.change_of(atom.predicate, atom.arity)
                     if is_negated:
                         deleted, inserted = inserted, deleted
                     found |= Direction(deleted > 0, inserted > 0)
-    for name, arity in heads.items():  # other steps have changed heads, too: what one gains or loses others may
+    for (
+        name,
+        arity,
+    ) in heads.items():  # other steps have changed these heads, too: what one step gains or loses, others may
         found |= facts.direction_of(name, arity)
     return found

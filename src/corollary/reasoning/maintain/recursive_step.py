@@ -1,7 +1,7 @@
-"""A recursive step in one transaction: what all algorithms for it share, and how it grows.
+"""What all algorithms for a recursive step share in one transaction, and insertion.
 
-An insertion is semi-naive and finds every new instance once: rules see the facts of its last round as changes at one place, as
-facts at the later places, and not at all at the earlier ones.
+Insertion is semi-naive and finds every new rule instance once: a delta rule reads the facts of the last round at one
+position; the later positions include those facts, the earlier ones do not.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from corollary.reasoning.maintain.modules import FollowedModule
 from corollary.reasoning.maintain.report import StepReport
 from corollary.reasoning.maintain.step_rules import Delta, StepRules, Triggered
 
-_FEW = 2_000  # new facts that are always followed one round after the other
-_PART = 10  # of what is there; where more comes, copying what is there and going on beside it is faster
+_FEW = 2_000  # new facts; this many are always followed round by round
+_PART = 10  # if more than one in this many facts is new, deriving beside a copy of the existing facts is faster
 
 
 @dataclass
 class StepChange:
-    """One step to maintain in one transaction; `new_rules` and `removed_rules` are those that it has got or lost in it."""
+    """One step to maintain in one transaction; `new_rules` and `removed_rules` are those that it gained or lost."""
 
     rules: StepRules
     report: StepReport
@@ -39,7 +39,7 @@ class StepChange:
 
 
 class RecursiveStep(Generic[Rows, Heads]):
-    """The phases that algorithms are made of; by itself, `insert` is all that a step needs which cannot lose a fact."""
+    """The phases that algorithms consist of; `insert` alone is enough for a step that cannot lose a fact."""
 
     uses_modules: ClassVar[bool] = True
 
@@ -52,18 +52,18 @@ class RecursiveStep(Generic[Rows, Heads]):
         is_same = not change.new_rules and not change.removed_rules
         self.modules = change.modules if self.uses_modules and is_same else ()
         self._taken = frozenset(name for module in self.modules for name in module.takes)
-        self._own: dict[str, Mapping[str, Rows]] = {}  # what each module has found last, which nobody gives it back
+        self._own: dict[str, Mapping[str, Rows]] = {}  # each module's last result, which is not passed back to it
 
     def _old(self, deltas: Iterable[Delta]) -> list[Delta]:
-        """The deltas without those of new rules, which had no instance before and get all they have now at once."""
+        """Return the deltas without those of new rules, which had no instances before and are evaluated in full."""
         return [delta for delta in self._followed(deltas) if delta.rule.name not in self._new]
 
     def _followed(self, deltas: Iterable[Delta]) -> list[Delta]:
-        """The deltas without those of rules that modules have taken."""
+        """Return the deltas without those of rules that modules have taken."""
         return [delta for delta in deltas if delta.rule.name not in self._taken]
 
     def triggered(self, deltas: Triggered, facts: Mapping[str, Rows]) -> list[Delta]:
-        """Return the rules inside the step that see one of the facts as just changed: a round costs what changes in it."""
+        """Return the deltas that read one of the facts as CHANGING, so that a round costs only what changes in it."""
         return self._followed(deltas.by([CHANGING + name for name in facts]))
 
     def next_round(self) -> None:
@@ -71,7 +71,7 @@ class RecursiveStep(Generic[Rows, Heads]):
         self.facts.next_round()
 
     def lost_from_outside(self) -> dict[str, Rows]:
-        """Return the heads of the instances that other steps and removed rules take away."""
+        """Return the heads of the rule instances lost by changes of other steps and by removed rules."""
         lost = self._lost(self.rules.losing)
         for module in self.modules:
             lost = self.facts.union(lost, self.facts.rows(module.functions.diff(self.facts, lost=True)))
@@ -80,9 +80,9 @@ class RecursiveStep(Generic[Rows, Heads]):
         return self.facts.union(lost, self.facts.remove(removed)) if removed else lost
 
     def lost_inside(self, reached: Mapping[str, Rows], *, joins: bool = True) -> dict[str, Rows]:
-        """Return the heads of the instances that are lost with facts of the step, from which a deletion goes on.
+        """Return the heads of the rule instances lost with these facts of the step, and mark the facts as overdeleted.
 
-        Without `joins` only those that have no other fact in their bodies.
+        Without `joins`, only instances of rules with a single atom in the body.
         """
         self.facts.reach(reached)
         spreading = self.triggered(self.rules.spreading, reached)
@@ -99,7 +99,7 @@ class RecursiveStep(Generic[Rows, Heads]):
         return self.facts.rows(heads)
 
     def insert(self, start: Mapping[str, Rows]) -> None:
-        """Add what follows from these facts of the step, from new facts of others and from new rules."""
+        """Add everything that follows from these facts of the step, from new facts of other steps and from new rules."""
         facts = self.facts
         delta = facts.disjoint_union([start, facts.born()])
         known = facts.size(delta)
@@ -127,7 +127,7 @@ class RecursiveStep(Generic[Rows, Heads]):
                 delta = facts.disjoint_union([delta, own])
 
     def _worth_following(self, known: int) -> int:
-        """Return how many facts may come one round after the other, with those that are known to have come."""
+        """Return how many facts may arrive round by round before the step is recomputed; `known` are certain to arrive."""
         if self.change.most_new is not None:
             return self.change.most_new + known
         return max(_FEW, self.facts.visible_size // _PART) if self.change.go_on is not None else sys.maxsize
@@ -138,11 +138,11 @@ class RecursiveStep(Generic[Rows, Heads]):
         return self.change.go_on is not None and self.change.go_on(last)
 
     def _given(self, module: FollowedModule, found: Mapping[str, Rows]) -> Mapping[str, Rows]:
-        """Return the facts of a round that a module has not found by itself: its functions go on from their own."""
+        """Return the facts of a round that a module did not find itself: its functions already followed their own."""
         return self.facts.difference(found, self._own.get(module.name, {}))
 
 
 def insert_only(change: StepChange, facts: StepFacts[Rows, Heads]) -> None:
-    """Follow a change by which the step can lose nothing."""
+    """Follow a change through which the step cannot lose a fact."""
     RecursiveStep(change, facts).insert({})
     facts.finish()

@@ -1,4 +1,4 @@
-"""The outcome of a transaction, with the cost of following it in each hyper-node."""
+"""The outcome of a transaction, and what it cost in each hyper-node."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass
 class StepReport:
-    """The cost of maintaining a hyper-node: which strategy ran and why, rounds, rule instances, and time.
+    """What maintaining a hyper-node cost: the strategy and the reason for it, rounds, rule instances, and time.
 
-    `overdeleted` are facts that were taken back for now, `rederived` those of them that were found or proved to follow all the
-    same, `deleted` and `inserted` the visible facts that went and came.
+    `overdeleted` counts the facts of the first phase, `rederived` those of them that were rederived or proved,
+    `deleted` and `inserted` the visible changes.
     """
 
     owner: str
@@ -28,9 +28,9 @@ class StepReport:
 
 @dataclass
 class Outcome:
-    """The visible facts that a transaction took and brought, by predicate, and what it cost, hyper-node by hyper-node.
+    """The visible facts that a transaction deleted and inserted, by predicate, and its cost, hyper-node by hyper-node.
 
-    Sets of facts are in the engine's own form; predicates without a fact are missing.
+    Sets of facts are in the engine's own form; predicates without a changed fact are missing.
     """
 
     deleted: dict[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Steps when rules change: which stay, which are new, and which go on with what another one supported.
+"""Steps under rule changes: which stay, which are new, and which take over the support of another one.
 
-A recursive step that has all rules that are left of another is its heir: it takes over its facts, runs the rules that it has got
-against what is there, and runs to a fixpoint. Support without an heir is withdrawn, without reasoning (paper 000).
+A recursive step that contains all remaining rules of an old step is its heir: it takes over its facts, evaluates the
+added rules against them, and runs to a fixpoint. Support without an heir is withdrawn, without reasoning (paper 000).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from corollary.planning.steps import predicates_of
 
 @dataclass
 class ChangedSteps:
-    """By the owner of a step: the names of the rules that are new in it, for each new step, and the rules that it has lost.
+    """By the owner of a step: the names of its new rules, for each new step, and the rules that it has lost.
 
-    `heirs` go on from what others supported. `uncounted` are owners that have to count, and whose support is no count yet.
-    `gone` are, by predicate, the rules of steps without an heir.
+    `heirs` are owners that take over support. `uncounted` are owners that must count, but whose support is not a count
+    yet. `gone` are, by predicate, the rules of steps without an heir.
     """
 
     new: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class ChangedSteps:
     gone: dict[str, frozenset[NormalRule]] = field(default_factory=dict)
 
     def new_rules(self, step: MaintainedStep) -> list[NormalRule]:
-        """Return the rules of a step that it has got in this transaction."""
+        """Return the rules that a step gained in this transaction."""
         names = self.new.get(step.owner, frozenset())
         return [rule for rule in step.following_rules if rule.name in names]
 
@@ -39,11 +39,11 @@ class ChangedSteps:
 
     @property
     def read_before(self) -> set[str]:
-        """The predicates that removed rules looked at."""
+        """The predicates that removed rules read."""
         return predicates_of(rule for rules in self.removed.values() for rule in rules)
 
     def described(self, owner: str) -> str:
-        """Return the rules that a step has got and lost as text for the report."""
+        """Return the rules that a step gained and lost, as text for the report."""
         parts = [
             f"{sign}{', '.join(sorted(names))}"
             for sign, names in (("+", self.new[owner]), ("-", {rule.name for rule in self.removed.get(owner, ())}))
@@ -60,17 +60,17 @@ def change_steps(
     counted: Callable[[StepT], bool],
     counts: Callable[[StepT], bool],
 ) -> ChangedSteps:
-    """Hand the support of steps that are no more over to those that go on with their rules, or withdraw it.
+    """Hand the support of removed steps over to their heirs, or withdraw it; return how the steps changed.
 
-    `counts` tells whether a step counts its instances from now on, `counted` whether it has done so before: otherwise its
-    support tells which facts it derives, and not how often. An heir that counts is `uncounted` where it gets support from a
-    step that did not.
+    `counts` tells whether a step counts its instances from now on, `counted` whether it did so before: if not, its
+    support only tells which facts it derives. An heir that counts is `uncounted` if it gets support from a step that
+    did not.
     """
     change = ChangedSteps()
     stays, stayed = {step.identity for step in wanted}, {step.identity for step in known}
     heir_of_rule = {rule.name: step for step in wanted for rule in step.own_rules}
     kept: set[str] = set()
-    handed_over: dict[tuple[str, str, int], list[str]] = {}  # an heir and a predicate with its arity: who had it
+    handed_over: dict[tuple[str, str, int], list[str]] = {}  # by heir, predicate and arity: the previous owners
     for step in known:
         if step.identity in stays:
             continue
@@ -94,7 +94,7 @@ def change_steps(
     for (owner, name, arity), owners in handed_over.items():
         is_count = counts(by_owner[owner]) and owner not in change.uncounted
         keeper.hand_over(name, arity, owners, owner, counts=is_count)
-    if counts != counted:  # a step may be the same for both ways of following changes
+    if counts != counted:  # a step may be the same for both strategies
         staying = (step for step in wanted if step.identity in stayed)
         change.uncounted |= {step.owner for step in staying if counts(step) and not counted(step)}
     for step in wanted:
@@ -104,9 +104,9 @@ def change_steps(
 
 
 def _heir(step: StepT, heir_of_rule: Mapping[str, StepT], counts: Callable[[StepT], bool]) -> StepT | None:
-    """Return the recursive step that goes on with all rules that are left of a step; None where there is no such step.
+    """Return the recursive step that contains all remaining rules of a step; None if there is none.
 
-    A step whose rules run by turns has never counted: a step that `counts` starts without it.
+    The support of alternating rules is never a count, so an heir that `counts` starts without it.
     """
     heirs = {
         heir_of_rule[rule.name].owner: heir_of_rule[rule.name] for rule in step.own_rules if rule.name in heir_of_rule

@@ -1,4 +1,4 @@
-"""The rules of a step in every form that maintaining it needs, made once."""
+"""The rules of a step in every form that maintenance needs, each made once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from corollary.planning.normal_form import alternates
 from corollary.planning.steps import AggregateStep, RuleStep, Step, is_auxiliary, steps_of_rule
 from corollary.program import Atom, Rule, Variable
 
-# Changes outside are reported first, then what follows from them inside, round by round: no instance comes twice.
+# Changes outside the step are reported first, then what follows from them inside, round by round: no instance occurs twice.
 _LOSING = Versions(inside=(BEFORE, BEFORE), outside=(KEPT, BEFORE), negated=(EITHER, BEFORE))
 _SPREADING = Versions(inside=(UNTOUCHED, UNSPREAD), outside=(KEPT, KEPT), negated=(EITHER, EITHER))
 _GAINING = Versions(inside=(SETTLED, SETTLED), outside=(KEPT, AFTER), negated=(EITHER, AFTER))
@@ -60,9 +60,10 @@ _FORMS = frozenset(
 
 @dataclass(frozen=True)
 class Delta:
-    """A rule with changes of one predicate at one place; `trigger` is the predicate with the version that holds them.
+    """A delta rule, with the changes of one predicate at one position; `trigger` is the predicate with the version that
+    holds them.
 
-    It `brings` instances where it tells those that are new after the transaction.
+    `brings` is true if its instances are those that are new after the transaction.
     """
 
     trigger: str
@@ -71,7 +72,7 @@ class Delta:
 
 
 class Triggered(tuple[Delta, ...]):
-    """Deltas that are looked up by their triggers."""
+    """Delta rules by their triggers."""
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
@@ -81,13 +82,13 @@ class Triggered(tuple[Delta, ...]):
         return found
 
     def by(self, triggers: Iterable[str]) -> list[Delta]:
-        """Return those with one of these triggers, in order."""
+        """Return the deltas with one of these triggers, in order."""
         numbers = sorted(number for trigger in triggers for number in self._numbers.get(trigger, ()))
         return [self[number] for number in numbers]
 
 
 class StepRules:
-    """For each rule: what it loses and gains with the facts of other steps, and what follows inside the step."""
+    """The delta rules of a step: what it loses and gains with the facts of other steps, and what follows inside it."""
 
     def __init__(self, step: RuleStep) -> None:
         self.step = step
@@ -95,7 +96,7 @@ class StepRules:
 
     @cached_property
     def uses(self) -> tuple[tuple[str, int, bool], ...]:
-        """The predicate of each atom in the rules, with its number of arguments and whether it is negated."""
+        """The predicate of each atom in the rules, with its arity and whether it is negated."""
         return tuple(
             (atom.predicate, atom.arity, place >= len(rule.body.sources))
             for rule in self.step.rules
@@ -107,7 +108,7 @@ class StepRules:
         return frozenset(predicate for predicate, _, _ in self.uses)
 
     def made(self) -> Iterator[NormalRule]:
-        """The forms of rules that have been made so far."""
+        """Yield the forms of rules that have been made so far."""
         known = vars(self)
         for name in _FORMS & known.keys():
             yield from (delta.rule for delta in known[name])
@@ -118,7 +119,7 @@ class StepRules:
 
     @cached_property
     def counted(self) -> tuple[Signed, ...]:
-        """Rules whose instances, with their signs, sum up to the change of all derivations."""
+        """Rules whose instances, with their signs, add up to the change of all derivations."""
         found = []
         for rule in self.step.rules:
             key = self.step.owner, rule.head.predicate
@@ -131,12 +132,12 @@ class StepRules:
 
     @cached_property
     def losing(self) -> tuple[Delta, ...]:
-        """The instances before the transaction that the changes of other steps take away."""
+        """Deltas for the instances before the transaction that the changes of other steps remove."""
         return self._from_outside(DELETED, INSERTED, _LOSING, brings=False)
 
     @cached_property
     def gaining(self) -> tuple[Delta, ...]:
-        """The instances that the changes of other steps bring to the settled facts of the step."""
+        """Deltas for the instances that the changes of other steps add over the settled facts of the step."""
         return self._from_outside(INSERTED, DELETED, _GAINING, brings=True)
 
     def _from_outside(self, delta: str, negated_delta: str, versions: Versions, *, brings: bool) -> tuple[Delta, ...]:
@@ -144,7 +145,9 @@ class StepRules:
         for rule in self.step.rules:
             for place, atom in enumerate(atoms_of_rule(rule)):
                 is_negated = place >= len(rule.body.sources)
-                if is_negated or atom.predicate not in self.heads:  # what is inside the step changes round by round
+                if (
+                    is_negated or atom.predicate not in self.heads
+                ):  # changes inside the step are followed round by round
                     kind = negated_delta if is_negated else delta
                     changed = step_delta_rule(rule, place, kind, self.heads, versions)
                     found.append(Delta(kind + atom.predicate, changed, brings=brings))
@@ -152,17 +155,17 @@ class StepRules:
 
     @cached_property
     def spreading(self) -> Triggered:
-        """The instances left so far that use a fact which a deletion has just reached."""
+        """Deltas for the remaining instances that use a fact just reached by overdeletion."""
         return self._inside(_SPREADING, brings=False)
 
     @cached_property
     def growing(self) -> Triggered:
-        """The instances after the transaction that use a fact which an insertion has just reached."""
+        """Deltas for the instances after the transaction that use a fact just inserted."""
         return self._inside(_GROWING, brings=True)
 
     @cached_property
     def proving(self) -> Triggered:
-        """The instances over proved facts that use one which has just been proved."""
+        """Deltas for the instances over proved facts that use one just proved."""
         return self._inside(_PROVING, brings=False)
 
     def _inside(self, versions: Versions, *, brings: bool) -> Triggered:
@@ -177,14 +180,14 @@ class StepRules:
 
     @cached_property
     def checking(self) -> Triggered:
-        """Each rule for given heads, over the facts after the transaction."""
+        """Each rule restricted to given heads, over the facts after the transaction."""
         return Triggered(
             Delta(CHANGING + rule.head.predicate, checking_rule(rule, CHANGING, AFTER)) for rule in self.step.rules
         )
 
     @cached_property
     def checking_proved(self) -> Triggered:
-        """Each rule for given heads, over proved facts of the step."""
+        """Each rule restricted to given heads, over proved facts of the step."""
         return Triggered(
             Delta(CHANGING + rule.head.predicate, checking_rule(rule, CHANGING, AFTER, self.heads, PROVED))
             for rule in self.step.rules
@@ -192,12 +195,12 @@ class StepRules:
 
     @cached_property
     def ends(self) -> Triggered:
-        """From external facts of closures to the same pairs of the closed predicates."""
+        """Rules from external facts of closures to the same pairs of the closed predicates."""
         return self._renamed({name: closed for name in self.heads if (closed := closed_predicate(name)) in self.heads})
 
     @cached_property
     def externals(self) -> Triggered:
-        """From pairs of closed predicates to the same external facts."""
+        """Rules from pairs of closed predicates to the same external facts."""
         return self._renamed({closed: name for name in self.heads if (closed := closed_predicate(name)) in self.heads})
 
     def _renamed(self, names: Mapping[str, str]) -> Triggered:
@@ -212,7 +215,7 @@ class StepRules:
 
     @cached_property
     def backward(self) -> Triggered:
-        """From given heads to the facts of the step that the instances use which derive them."""
+        """Rules from given heads to the facts of the step in the instances that derive them."""
         return Triggered(
             Delta(CHANGING + rule.head.predicate, backward_rule(rule, place, CHANGING, AFTER))
             for rule in self.step.rules
@@ -222,7 +225,7 @@ class StepRules:
 
     @cached_property
     def arriving(self) -> dict[str, tuple[NormalRule, ...]]:
-        """Each rule with a change at one of its places, over all facts after the transaction: its instances are new then."""
+        """Each rule with a change at one position, over all facts after the transaction: its instances are new."""
         found = {}
         for rule in self.step.rules:
             changes = [INSERTED] * len(rule.body.sources) + [DELETED] * len(rule.body.negated)
@@ -237,17 +240,17 @@ class StepRules:
 
 
 def whole_before(rule: NormalRule) -> NormalRule:
-    """A rule over all facts before the transaction."""
+    """Return a rule over all facts before the transaction."""
     return whole_rule(rule, BEFORE)
 
 
 def atoms_of_rule(rule: NormalRule) -> list[Atom]:
-    """The atoms of a body, then the negated ones."""
+    """Return the atoms of a body, followed by the negated ones."""
     return [atom for atom in (*rule.body.sources, *rule.body.negated) if isinstance(atom, Atom)]
 
 
 class GroupRules:
-    """The rules of an aggregation whose rows of groups and results are the facts of `head`."""
+    """The rules of an aggregation; the facts of `head` are its rows of groups and results."""
 
     def __init__(self, owner: str, source: AggregateSource, head: Atom) -> None:
         self.source = source
@@ -257,12 +260,12 @@ class GroupRules:
 
     @cached_property
     def touching(self) -> NormalRule:
-        """From bindings to their groups: its deltas tell the groups that got or lost a binding."""
+        """The rule from bindings to their groups: its deltas find the groups that gained or lost a binding."""
         return NormalRule(self._owner, Atom(self._owner, self._group), self.source.body)
 
     @cached_property
     def results(self) -> tuple[Signed, Signed]:
-        """The rows of the groups asked about, as they are now and as they were."""
+        """The rows of the requested groups, as they are now and as they were."""
         key = self._owner, self._head.predicate
         return Signed(key, self._now(), 1, brings=True), Signed(key, self._before(), -1)
 
@@ -277,7 +280,7 @@ class GroupRules:
         return NormalRule(self._owner, self._head, NormalBody((self._asked, known), (), (), ()))
 
     def made(self) -> Iterator[NormalRule]:
-        """The rules that have been made so far."""
+        """Yield the rules that have been made so far."""
         for one in vars(self).get("results", ()):
             yield one.rule
 
@@ -296,7 +299,7 @@ ATOMS_TO_INDEX = 3
 
 
 class StepForms:
-    """A step of the hyper-node `node`, with its rules in every form that following changes needs."""
+    """A step of the hyper-node `node`, with its rules in every form that maintenance needs."""
 
     def __init__(self, step: Step, node: str) -> None:
         self.step, self.node = step, node
@@ -318,18 +321,18 @@ class StepForms:
 
     @property
     def identity(self) -> Step:
-        """A key that is equal for equal steps, whatever graph they came from."""
+        """A key that is equal for equal steps, even from different graphs."""
         return self.step
 
     def made(self) -> Iterator[NormalRule]:
-        """The forms of rules that have been made so far."""
+        """Yield the forms of rules that have been made so far."""
         yield from self.rules.made()
         if self.groups is not None:
             yield from self.groups.made()
 
 
 def stated_by(rules: Iterable[NormalRule]) -> dict[str, Atom]:
-    """The predicates of explicit facts that rules read, each with an atom for the facts that they are chosen from."""
+    """Return the predicates of explicit facts that rules read, each with an atom that selects its facts."""
     found = {}
     for rule in rules:
         atoms = atoms_of_rule(rule)
@@ -345,7 +348,8 @@ def _groups(step: AggregateStep) -> GroupRules:
 
 
 def steps_in_order(graph: RuleGraph) -> dict[Step, str]:
-    """The steps of all hyper-nodes, auxiliary ones before the rules that use them, each with the name of its hyper-node."""
+    """Return the steps of all hyper-nodes, auxiliary ones before the rules that use them, each with the name of its
+    hyper-node."""
     found: dict[Step, str] = {}
     for node in graph.hyper_nodes:
         steps = steps_of_node(graph, node)
@@ -357,10 +361,12 @@ _STEPS: dict[int, tuple[ref[HyperNode], list[Rule], tuple[Step, ...]]] = {}
 
 
 def steps_of_node(graph: RuleGraph, node: HyperNode) -> tuple[Step, ...]:
-    """The steps of one hyper-node; most stay when rules change, so they are kept as long as the hyper-node is."""
+    """Return the steps of one hyper-node; they are cached with it, because most stay when rules change."""
     identity, rules = id(node), [graph.rules[name] for name in node.rules]
     known = _STEPS.get(identity)
-    if known is None or known[0]() is not node or not all(map(operator.is_, known[1], rules)):  # rules may be others
+    if (
+        known is None or known[0]() is not node or not all(map(operator.is_, known[1], rules))
+    ):  # other rules may have the names
         kept = ref(node, lambda gone: _STEPS.pop(identity, None))
         known = _STEPS[identity] = kept, rules, tuple(_steps_of_node(graph, node))
     return known[2]
@@ -380,7 +386,7 @@ _SPLIT: dict[int, tuple[ref[Rule], tuple[tuple[Step, ...], NormalRule]]] = {}
 
 
 def _split(rule: Rule) -> tuple[tuple[Step, ...], NormalRule]:
-    """The steps of one rule; most rules of a program stay when some change, so they are kept as long as the rule is."""
+    """Return the steps of one rule; they are cached with it, because most rules stay when some change."""
     identity = id(rule)
     known = _SPLIT.get(identity)
     if known is None or known[0]() is not rule:

@@ -1,7 +1,8 @@
-"""One transaction from beginning to end: support of facts and rules changes, then step by step what follows from it.
+"""One transaction from beginning to end: the support of explicit facts and rules changes, then its consequences follow
+step by step.
 
-A step whose inputs did not change is not touched. Steps run in order; where an engine gains by that, those that need nothing of
-each other are a wave and run at once.
+A step whose inputs did not change is not touched. Steps run in order; if an engine gains by it, independent steps form
+a wave and run at once.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from corollary.reasoning.run import Run
 
 # -- adoption ----------------------------------------------------------------------------------------------------------
 
-# Facts that lose their support, and recursive steps that came earlier: they may derive them, too, and never said so.
+# When facts lose their last support, earlier recursive steps may derive them, too.
 #
-# A recursive step that does not count supports the facts that it found first. Whether it would derive a fact that others gave
-# is asked when theirs goes.
+# A recursive step that does not count supports only the facts that it found first. Whether it also derives a fact that
+# another owner gave is asked only when that owner's support goes.
 
 
 class EarlierSteps:
@@ -47,13 +48,14 @@ class EarlierSteps:
         return self._by_head.get(predicate, ())
 
     def meet(self, predicates: Mapping[str, int]) -> bool:
-        """Whether one of them derives one of these predicates."""
+        """Return whether one of the steps derives one of these predicates."""
         return not self._by_head.keys().isdisjoint(predicates)
 
     def adopt(self, predicate: str, facts: Any) -> Mapping[str, Any]:
-        """Let each of them support those of the facts that it derives, and return these by owner.
+        """Let each step support those of the facts that it derives, and return these by owner.
 
-        None of them owns one of the facts. Their rules do not use such a fact, or it would have come later: one look is enough.
+        None of the steps supports any of the facts yet. Their rules do not read these facts, or the steps would come
+        later; so one look is enough.
         """
         steps = self.of(predicate)
         if not steps:
@@ -61,7 +63,7 @@ class EarlierSteps:
         return self._adopted(steps, predicate, facts)
 
     def adopt_from(self, step: MaintainedStep) -> None:
-        """Let them support what a step owns which is about to be derived without it."""
+        """Let the steps support what they derive of the facts of a step that is about to be derived again without them."""
         for name, arity in step.heads.items():
             for other in self.of(name):
                 self._adopted([other], name, self._facts.owned_only_by(name, arity, step.owner, other.owner))
@@ -77,7 +79,7 @@ class EarlierSteps:
 
 # -- waves -------------------------------------------------------------------------------------------------------------
 
-# Which steps run next, where an engine runs several at once: those that need nothing of each other, or small ones in order.
+# Which steps run next, if an engine runs several at once: independent ones, or small ones in order.
 
 Test = Callable[[MaintainedStep], bool]
 
@@ -85,9 +87,9 @@ Test = Callable[[MaintainedStep], bool]
 def next_wave(
     remaining: Sequence[MaintainedStep], is_affected: Test
 ) -> tuple[list[MaintainedStep], list[MaintainedStep], list[MaintainedStep]]:
-    """Steps that can run now, what is left for later, and what a change does not reach.
+    """Return the steps that can run now, those left for later, and those that the change does not reach.
 
-    No other owner of its predicates runs with a recursive step.
+    A recursive step runs in a wave only if no other owner of its predicates does.
     """
     wave: list[MaintainedStep] = []
     later: list[MaintainedStep] = []
@@ -109,10 +111,10 @@ def next_wave(
 def small_group(
     remaining: Sequence[MaintainedStep], finished: Sequence[MaintainedStep], is_affected: Test, is_small: Test
 ) -> tuple[list[MaintainedStep], list[MaintainedStep]]:
-    """Small steps that a change may reach, one through another, and all others.
+    """Return the small steps that a change may reach, directly or through each other, and all other steps.
 
-    `finished` are recursive steps. Those outside of the group own none of its predicates: they would have to be asked about facts
-    that go, before others in the group read them.
+    `finished` are recursive steps that have run. No recursive step outside the group shares a predicate with it: it
+    would have to be asked about deleted facts before others in the group read them.
     """
     excluded: set[str] = set()
 
@@ -163,24 +165,24 @@ FactsT = TypeVar("FactsT", bound=ChangingFacts)
 
 @dataclass(kw_only=True)
 class Task(StepChange):
-    """One step to maintain in one transaction; it `is_new` where it supports nothing yet.
+    """One step to maintain in one transaction; `is_new` if it supports nothing yet.
 
-    `gone_rules` are those of steps that are no more, had a predicate of it, and have left nothing to an heir. `earlier` are the
-    steps that may derive more of its predicates than they support. The rest is what a strategy has found out.
+    `gone_rules` are those of removed steps without an heir that shared a predicate with it. `earlier` are the steps
+    that may derive more facts of its predicates than they support. The other fields are what a strategy has found out.
     """
 
     step: Any
-    """The `MaintainedStep`, as the engine has made it."""
+    """The `MaintainedStep`, as made by the engine."""
     facts: Any
-    """The `ChangingFacts` of the engine, with what its strategies measure."""
+    """The `ChangingFacts` of the engine, with the measurements that its strategies need."""
     earlier: EarlierSteps
     change: ChangedSteps
     is_new: bool
     may_lose: bool = True
     touched: Any = None
-    """The groups of an aggregation that changed, where somebody has looked."""
+    """The changed groups of an aggregation, if they have been computed."""
     recomputed_by: int | None = None
-    """How many rule instances it took to derive the step; None where that was not necessary."""
+    """How many rule instances recomputing the step took; None if it was not recomputed."""
 
     @property
     def gone_rules(self) -> frozenset[NormalRule]:
@@ -189,7 +191,8 @@ class Task(StepChange):
 
 
 class Maintainer(Generic[FactsT]):
-    """Keeps what a program derives exact, from one transaction to the next. The facts were derived by the same steps."""
+    """Keeps the derived facts of a program exact from one transaction to the next. They must have been derived by the
+    same steps."""
 
     def __init__(self, facts: FactsT, graph: RuleGraph, strategy: Strategy) -> None:
         self.facts = facts
@@ -198,10 +201,10 @@ class Maintainer(Generic[FactsT]):
         self.commits = 0
         """How many transactions have happened."""
         self._explicit = _stated(self.steps)
-        self._counted = strategy.counts_instances  # whether the support of a step is a number of instances now
+        self._counted = strategy.counts_instances  # whether the support of a step currently is a number of instances
 
     def usual_way(self, node: str) -> str:
-        """How the rules of a hyper-node usually follow changes."""
+        """Return how the rules of a hyper-node usually follow changes."""
         step = next((step for step in self.steps if step.owner == node), None)
         if step is None:  # it is part of a larger step
             return self.strategy.recursive_name
@@ -219,9 +222,11 @@ class Maintainer(Generic[FactsT]):
         commit: Callable[[Outcome], None],
         strategy: Strategy | None = None,
     ) -> Outcome:
-        """Change facts and rules together, or raise and leave everything as it was; from now on `strategy` may be another one.
+        """Change facts and rules together, or raise and leave everything unchanged; a given `strategy` is used from now
+        on.
 
-        `commit` is called when everything is computed and nobody has seen it yet; when it raises, the transaction never was.
+        `commit` is called when everything is computed and not yet visible; if it raises, the transaction is rolled
+        back.
         """
         started = time.perf_counter()
         strategy = strategy or self.strategy
@@ -262,7 +267,7 @@ class Maintainer(Generic[FactsT]):
 
 
 def _stated(steps: Sequence[MaintainedStep]) -> dict[str, Atom]:
-    """The predicates of explicit facts that steps read, each with an atom for the facts that they are chosen from."""
+    """Return the predicates of explicit facts that steps read, each with an atom that selects its facts."""
     return {name: atom for step in steps for name, atom in step.stated.items()}
 
 
@@ -281,7 +286,7 @@ class _Course:
         self._before, self._after = before, after
         self._change = ChangedSteps()
         self._earlier = EarlierSteps(facts)
-        self._recursive: list[MaintainedStep] = []  # that have come to their end
+        self._recursive: list[MaintainedStep] = []  # that have finished
         self._reports: list[tuple[str, StepReport]] = []
 
     def run(self, change: Any, explicit_before: Mapping[str, Atom], explicit_after: Mapping[str, Atom]) -> Outcome:
@@ -309,10 +314,10 @@ class _Course:
         return outcome
 
     def _change_explicit_predicates(self, before: Mapping[str, Atom], after: Mapping[str, Atom]) -> None:
-        """Follow the changes of explicit facts in the predicates that have nothing but those of another one.
+        """Follow the changes of predicates that copy explicit facts of another one.
 
-        Such a predicate is its own owner, as auxiliary predicates are: explicit are the facts under the name that a program gave
-        them.
+        Such a predicate is its own owner, as auxiliary predicates are; the explicit facts have the name that the
+        program gave them.
         """
         facts = self._facts
         for name in before.keys() - after.keys():
@@ -321,7 +326,7 @@ class _Course:
             changed = facts.explicit_change if name in before else facts.explicit_facts
             facts.change_support(name, name, changed(atom.predicate, atom.arity), counted=False)
 
-    # -- what runs next ----------------------------------------------------------------------------------------------
+    # -- the order of steps ----------------------------------------------------------------------------------------
 
     def _run_together(self) -> None:
         facts, remaining = self._facts, self._after
@@ -345,7 +350,7 @@ class _Course:
             self._finish(step)
 
     def _finish(self, step: MaintainedStep) -> None:
-        """A step has followed the change, or none has reached it."""
+        """Note that a step has followed the change, or was not reached by it."""
         facts = self._facts
         if step.owner in self._change.uncounted and not facts.form_of(step):
             facts.recount(step)
@@ -367,7 +372,7 @@ class _Course:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def _maintain(self, wave: Sequence[MaintainedStep], why: str = "") -> None:
-        """Let some steps follow; they are recomputed where that is said to be the best, and `why`."""
+        """Let some steps follow the change; recompute all of them if there is a reason `why`."""
         facts, strategy = self._facts, self._strategy
         started, instances = time.perf_counter(), facts.instances
         tasks = [self._task(step) for step in wave]
@@ -416,7 +421,7 @@ class _Course:
         )
 
     def _way(self, task: Task) -> Way | None:
-        """How a step follows; None where the engine has seen to it."""
+        """Return how a step follows the change; None if the engine has already done it."""
         step, change = task.step, self._change
         if self._facts.follows(task):
             change.uncounted.discard(step.owner)
@@ -446,7 +451,7 @@ class _Course:
             tasks[0].recomputed_by = self._facts.instances - before
 
     def _ask_earlier(self, wave: Sequence[MaintainedStep]) -> None:
-        """A recursive step that came earlier may derive what has just lost its last support: it never said so."""
+        """Let earlier recursive steps support what they derive of the facts that have just lost their last support."""
         for step in wave:
             if self._earlier.meet(step.heads):
                 for name, arity in step.heads.items():
@@ -455,7 +460,7 @@ class _Course:
 
 
 def _by_node(steps: Iterable[tuple[str, StepReport]]) -> list[StepReport]:
-    """One report for each hyper-node, with the steps that prepare what its rules need."""
+    """Return one report for each hyper-node, which includes its auxiliary steps."""
     found: dict[str, StepReport] = {}
     for node, step in steps:
         total = found.setdefault(node, StepReport(node, ""))
