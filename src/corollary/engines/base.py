@@ -1,18 +1,19 @@
-"""The contract between reasoning and an engine: everything that following a change asks of one.
+"""The contract between reasoning and an engine: everything that following a change needs from an engine.
 
-`reasoning.maintain` decides which steps a change affects, in which order and by which algorithm they follow it, and what becomes
-of support. An engine has the facts, and within one transaction at a time it can
+`reasoning.maintain` decides which steps a change affects, in which order and by which algorithm they follow it, and
+what becomes of support. An engine stores the facts, and within one transaction at a time it can
 
 - **derive**: run rules over versions of the facts (`planning.deltas`), and count the instances of each head;
 - **probe**: tell which of some facts are visible, which of them others support, and how much has changed;
 - **support**: let an owner support facts more or less often, hand its support over to an heir, or withdraw it;
-- **mark** sets of facts while one step is followed, and **settle** what changes of support mean for visible facts;
+- **mark** sets of facts while one step is followed, and **settle** how changes of support change visible facts;
 - **run a job**: derive a whole step at once, in whatever way is fastest;
 - **commit** and **roll back**.
 
-`ChangingFacts` is about all steps, `StepFacts` about one recursive step. How an engine keeps facts is its own matter (`Rows`:
-numbers of rows, or frames). Sets of facts are mappings from predicates to rows; predicates without a row are missing, so that an
-empty set is false. What rules derive comes as `Heads`, which know by how many rule instances each fact was derived.
+`ChangingFacts` is about all steps, `StepFacts` about one recursive step. How an engine represents facts is up to the
+engine (`Rows`: row numbers, or data frames). Sets of facts are mappings from predicates to rows; predicates without a
+row are missing, so that an empty set is false. Rules derive `Heads`, which know how many rule instances derived each
+fact.
 """
 
 from __future__ import annotations
@@ -46,29 +47,31 @@ EXPLICIT = "explicit"
 
 
 class OverBudget(Exception):
-    """Raised when following a change has become more expensive than recomputing; the text, if any, says why."""
+    """Raised when following a change has become more expensive than recomputing; the text, if any, is the reason."""
 
 
 class TryAgain(Exception):
-    """Raised when a transaction was given up because the facts had to be kept in another way first; now they are."""
+    """Raised when a transaction was rolled back to store the facts in another form; it is done, and the transaction can
+    run again."""
 
 
 class ChangeJournal(Protocol):
-    """Keeps every change of an engine before it happens, as a store does. It comes along with each of them."""
+    """A journal that records every change of an engine before it takes effect, as a store does. It is passed with each
+    change."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is nothing to prepare."""
+        """Whether there is nothing left to prepare."""
         ...
 
     def prepare(self, run: Run) -> None:
-        """Get ready for the first change that comes; when it raises, nothing changes, and the next change does it again."""
+        """Prepare for the first change; if it raises, nothing changes, and the next change prepares again."""
         ...
 
     def commit(self, changes: Any) -> None:
-        """Keep a transaction that is computed and that nobody has seen yet; when it raises, the transaction never was.
+        """Record a transaction that is computed and not yet visible; if it raises, the transaction is rolled back.
 
-        `changes` are those of support, in the form of the engine.
+        `changes` are the changes of support, in the form of the engine.
         """
         ...
 
@@ -77,11 +80,11 @@ class ChangeJournal(Protocol):
 
 
 class MaintainedStep(Protocol):
-    """Rules that are maintained together, and what they derive: those of a hyper-node, or of a predicate that prepares for it."""
+    """The rules that are maintained together, with their heads: those of a hyper-node, or of an auxiliary predicate."""
 
     @property
     def identity(self) -> Hashable:
-        """A key that is equal for equal steps, whatever graph they came from."""
+        """A key that is equal for equal steps, even from different graphs."""
         ...
 
     @property
@@ -91,7 +94,7 @@ class MaintainedStep(Protocol):
 
     @property
     def node(self) -> str:
-        """The name of the hyper-node that the step belongs to."""
+        """The name of the step's hyper-node."""
         ...
 
     @property
@@ -105,32 +108,32 @@ class MaintainedStep(Protocol):
 
     @property
     def alternates(self) -> bool:
-        """Whether the rules run by turns."""
+        """Whether the rules alternate between true and possible facts."""
         ...
 
     @property
     def own_rules(self) -> tuple[NormalRule, ...]:
-        """The rules that it derives its facts by; none for an aggregation."""
+        """The rules that derive its facts; none for an aggregation."""
         ...
 
     @property
     def following_rules(self) -> tuple[NormalRule, ...]:
-        """Its own rules in the form that follows changes."""
+        """Its own rules in the form used to follow changes."""
         ...
 
     @property
     def rules(self) -> StepRules:
-        """The rules in every form that following changes needs; those of an aggregation tell the groups that change."""
+        """The rules in every form that maintenance needs; those of an aggregation find the groups that change."""
         ...
 
     @property
     def groups(self) -> GroupRules | None:
-        """The rules of an aggregation."""
+        """The rules of an aggregation, None for other steps."""
         ...
 
     @property
     def stated(self) -> Mapping[str, Atom]:
-        """The predicates of explicit facts that the rules read, each with an atom for the facts that they are chosen from."""
+        """The predicates of explicit facts that the rules read, each with an atom that selects its facts."""
         ...
 
 
@@ -139,9 +142,10 @@ StepT = TypeVar("StepT", bound=MaintainedStep)
 
 @dataclass(frozen=True)
 class Signed:
-    """A rule to run; what it derives is added, times `sign`, to what others with the same key do: an owner and a predicate.
+    """A rule to run; its heads, times `sign`, are added to those of other rules with the same key: an owner and a
+    predicate.
 
-    It `brings` instances where it tells those that are new after the transaction.
+    `brings` is true if its instances are those that are new after the transaction.
     """
 
     key: tuple[str, str]
@@ -151,61 +155,61 @@ class Signed:
 
 
 class SupportKeeper(Protocol):
-    """The support of facts in a transaction, as far as steps that come and go change it."""
+    """The support of facts in a transaction, as rule changes need it."""
 
     def starts_over(self, step: Any) -> bool:
-        """Whether a step that goes has no support to hand over: the facts of its heir start without it."""
+        """Return whether a removed step has no support to hand over, so that its heir starts without any."""
         ...
 
     def hand_over(self, predicate: str, arity: int, owners: Sequence[str], heir: str, *, counts: bool) -> None:
-        """Transfer support to an heir as if it had always been the heir's: no fact loses anything by that.
+        """Transfer support to an heir as if it had always been the heir's; no fact loses its support by that.
 
-        The heir supports each fact as often as the owners did where it `counts`, otherwise once.
+        If the heir `counts`, it supports each fact as often as the owners did, otherwise once.
         """
         ...
 
     def withdraw(self, predicate: str, arity: int, owner: str) -> None:
-        """An owner that is no more supports no fact of a predicate."""
+        """Remove all support of an owner, whose step is removed, from the facts of a predicate."""
         ...
 
 
 class ChangingFacts(SupportKeeper, Protocol):
-    """The facts of one engine, which change in one transaction at a time."""
+    """The facts of an engine, which change in one transaction at a time."""
 
     runs_together: bool
     """Whether steps that need nothing of each other cost less when they run at once."""
 
     def steps(self, graph: RuleGraph, strategy: Strategy, known: Sequence[Any]) -> Sequence[Any]:
-        """Return the steps of a program in order; those that are known already stay the same objects."""
+        """Return the steps of a program in order; steps that are already `known` stay the same objects."""
         ...
 
     # -- a transaction ---------------------------------------------------------------------------------------------------
 
     def transaction(self, run: Run, steps: Sequence[Any], strategy: Strategy) -> AbstractContextManager[None]:
-        """Return the block of one transaction, before which these were the steps: what it raises rolls everything back.
+        """Return the context of one transaction, with the steps before it; an exception inside rolls everything back.
 
-        Raise `TryAgain` where it was rolled back to keep facts in another way.
+        Raise `TryAgain` if it was rolled back to store facts in another form.
         """
         ...
 
     def leave(self, before: Sequence[Any], after: Sequence[Any]) -> None:
-        """The rules, and with them the steps, are about to change."""
+        """Prepare for a change of rules, and with them of steps."""
         ...
 
     def change_explicit(self, change: Any) -> tuple[int, int]:
-        """Delete and insert explicit facts; what is in both is inserted. Return how many really went and came."""
+        """Delete and insert explicit facts; facts in both are inserted. Return how many were really deleted and inserted."""
         ...
 
     def begin_steps(self, steps: Sequence[Any], change: ChangedSteps) -> None:
-        """Explicit facts and rules have changed; these steps are going to follow that."""
+        """Begin to follow the changes of explicit facts and rules with these steps."""
         ...
 
     def finished(self, step: Any) -> None:
-        """A step has followed the changes, or none has reached it."""
+        """Note that a step has followed the changes, or that none has reached it."""
         ...
 
     def settle(self) -> None:
-        """Find what has become visible, and what has gone, by the changes of support so far."""
+        """Find which facts have become visible or hidden through the changes of support so far."""
         ...
 
     def check(self) -> None:
@@ -213,58 +217,59 @@ class ChangingFacts(SupportKeeper, Protocol):
         ...
 
     def tell(self, outcome: Outcome) -> None:
-        """Enter the visible facts that went and came."""
+        """Add the visible facts that were deleted and inserted to the outcome."""
         ...
 
     def commit(self) -> None: ...
 
-    # -- what has changed ------------------------------------------------------------------------------------------------
+    # -- changes so far --------------------------------------------------------------------------------------------
 
     def has_changed(self, predicate: str) -> bool:
-        """Whether a visible fact has gone or come."""
+        """Return whether a visible fact was deleted or inserted."""
         ...
 
     def has_lost(self, predicate: str, arity: int) -> bool:
-        """Whether an owner has stopped supporting a fact; a recursive step has to hear of that even where others support it."""
+        """Return whether an owner has stopped supporting a fact; recursive steps must know that even if others support it."""
         ...
 
     def gone(self, predicate: str, arity: int) -> Any:
-        """Return the facts that have lost their last support by counting since `settle`; None where there are none."""
+        """Return the facts that have lost their last support by counting since `settle`; None if there are none."""
         ...
 
     def point(self, step: Any) -> Any:
-        """Return where the heads of a step stand, for `changes_since`."""
+        """Return a position in the changes of a step's heads, for `changes_since`."""
         ...
 
     def changes_since(self, step: Any, point: Any) -> tuple[int, int]:
-        """Return how many facts of its heads a step has deleted and inserted."""
+        """Return how many facts of its heads a step has deleted and inserted since a point."""
         ...
 
     @property
     def instances(self) -> int:
-        """How many rule instances have been tried so far; 0 where nobody counts them."""
+        """How many rule instances have been tried so far; 0 if the engine does not count them."""
         ...
 
-    # -- what steps do ---------------------------------------------------------------------------------------------------
+    # -- following changes -----------------------------------------------------------------------------------------
 
     def begin(self, tasks: Sequence[Task]) -> None:
-        """These steps are next."""
+        """Prepare for these tasks, which are next."""
         ...
 
     def follows(self, task: Task) -> bool:
-        """Return True where the engine keeps the facts of a step in a form of its own, such as a closure, and has followed."""
+        """Return True if the engine stores the facts of a step in its own form, such as a closure, and has followed the
+        change."""
         ...
 
     def derive(self, wanted: Sequence[Signed]) -> Mapping[tuple[str, str], Any]:
-        """Return the sums of what rules derive, by key; rules without changed facts are left out, and keys without a head."""
+        """Return the sums of derived heads, by key; rules without changed facts and keys without a head are left out."""
         ...
 
     def change_support(self, predicate: str, owner: str, change: Any, *, counted: bool) -> None:
-        """Let an owner support facts more or less often, by sums of heads."""
+        """Let an owner support facts more or less often, given sums of heads."""
         ...
 
     def explicit_change(self, predicate: str, arity: int) -> Any:
-        """Return which explicit facts have gone and come so far, as sums of heads."""
+        """Return which explicit facts were deleted and inserted so far, as sums of heads."""
         ...
 
     def explicit_facts(self, predicate: str, arity: int) -> Any:
@@ -272,55 +277,55 @@ class ChangingFacts(SupportKeeper, Protocol):
         ...
 
     def ask_about(self, predicate: str, facts: Any) -> None:
-        """From now on rules see these heads as CHANGING."""
+        """Make these heads the CHANGING facts of their predicate."""
         ...
 
     def derivable(self, steps: Sequence[Any], predicate: str, facts: Any) -> Mapping[str, Any]:
-        """Return those of the facts that steps which are up to date derive, by their owners, and which they do not support."""
+        """Return the facts that finished steps derive without supporting them, by owner."""
         ...
 
     def support_once(self, predicate: str, owner: str, facts: Any) -> None:
-        """Let an owner support facts that it did not support."""
+        """Let an owner support facts that it did not support before, once."""
         ...
 
     def owned_only_by(self, predicate: str, arity: int, owner: str, other: str) -> Any:
-        """Return the facts that an owner supports and another one does not."""
+        """Return the facts that one owner supports and the other does not."""
         ...
 
     def facts(self, task: Task, *, counts: bool = False, most: int | None = None) -> StepFacts[Any, Any]:
-        """Return the facts of a recursive step; a deletion raises `OverBudget` where it takes more than `most`, in the engine's
-        own measure."""
+        """Return the facts of a recursive step; a deletion raises `OverBudget` if it takes more than `most`, in the
+        engine's own measure."""
         ...
 
     def give_up(self, task: Task) -> None:
-        """Forget what is half done of a recursive step."""
+        """Discard the unfinished work on a recursive step."""
         ...
 
     def form_of(self, step: Any) -> str:
-        """Return the name of the form in which the facts of a step are kept; empty where that is fact by fact."""
+        """Return the name of the form in which the facts of a step are stored; empty if they are stored one by one."""
         ...
 
     def is_small(self, step: Any) -> bool:
-        """Whether a step is derived as fast as following a change begins; asked where steps run together."""
+        """Return whether deriving a step takes no longer than starting to follow a change; asked only if steps run together."""
         ...
 
     def gains_by_a_job(self, steps: Sequence[Any]) -> bool:
-        """Whether deriving small steps together is better than following; asked where steps run together."""
+        """Return whether deriving small steps together is better than following; asked only if steps run together."""
         ...
 
     def check_values(self, tasks: Sequence[Task]) -> None:
-        """Raise where a new instance has an expression without a value, and that is to stop everything."""
+        """Raise if an expression of a new instance has no value, and the settings make that an error."""
         ...
 
     def describe(self, task: Task) -> None:
-        """Add to a report what following a change has cost in this engine."""
+        """Add to a report what following the change cost in this engine."""
         ...
 
     # -- deriving steps again (`reasoning.maintain.recompute`) ---------------------------------------------------------------
 
     def derive_in_place(self, tasks: Sequence[Task]) -> None:
-        """Derive steps, in order, from what they read and from what others support of their heads, and let them support what
-        they derive, and nothing else."""
+        """Derive steps, in order, from their inputs and from the support of others for their heads; the result becomes
+        their support."""
         ...
 
     def recount(self, step: Any) -> None:
@@ -328,19 +333,19 @@ class ChangingFacts(SupportKeeper, Protocol):
         ...
 
     def beside(self, step: Any) -> FactsBeside | None:
-        """Return what derives a step beside the facts that are there; None where that cannot be."""
+        """Return an object that derives a step beside the existing facts; None if that is not possible."""
         ...
 
 
 class FactsBeside(Protocol):
-    """Steps that are derived beside the facts that are there, which the result replaces when the transaction ends."""
+    """Derivation beside the existing facts, which the result replaces when the transaction ends."""
 
     def derive_beside(self, task: Task, direction: Direction, *, most: int | None = None) -> None:
-        """Derive a step; raise `OverBudget`, with nothing changed, where that takes more than `most` rule instances."""
+        """Derive a step; raise `OverBudget`, with nothing changed, if that takes more than `most` rule instances."""
         ...
 
     def can_go_on(self, step: Any) -> bool:
-        """Whether deriving a step may begin with facts that are there, and end before it is done."""
+        """Return whether deriving a step can start from existing facts, and can stop before it is done."""
         ...
 
     def go_on_beside(self, task: Task, last: Any, direction: Direction) -> None:
@@ -348,39 +353,39 @@ class FactsBeside(Protocol):
         ...
 
     def was_closed(self, predicates: Mapping[str, int]) -> bool:
-        """Whether one of the predicates was kept as a closure, by a step that is no more."""
+        """Return whether one of the predicates was stored as a closure, by a step that is removed."""
         ...
 
     def has_changed(self, predicate: str) -> bool:
-        """Whether a visible fact has gone or come."""
+        """Return whether a visible fact was deleted or inserted."""
         ...
 
     def change_of(self, predicate: str, arity: int) -> tuple[int, int, int]:
-        """Return how many visible facts went and came, and how many of those that were there are left."""
+        """Return how many visible facts were deleted and inserted, and how many of the old ones are left."""
         ...
 
     def direction_of(self, predicate: str, arity: int) -> Direction:
-        """Return whether a predicate may have lost facts, or support, and whether it may have gained facts so far."""
+        """Return whether a predicate may so far have lost facts or support, and whether it may have gained facts."""
         ...
 
 
 class DerivedFacts(Protocol):
-    """The facts of an engine that derives everything once more to follow a change."""
+    """The facts of an engine that derives everything again to follow a change."""
 
     def derived(self) -> Any:
-        """Return everything that deriving replaces."""
+        """Return all derived facts, before they are replaced."""
         ...
 
     def derive_after(self, change: Any, graph: RuleGraph, run: Run, outcome: Outcome) -> None:
-        """Change explicit facts, enter how many of them went and came, and derive everything by these rules."""
+        """Change explicit facts, add their numbers to the outcome, and derive everything again with these rules."""
         ...
 
     def compare(self, before: Any, change: Any, outcome: Outcome) -> None:
-        """Enter the visible facts that went and came since `derived`."""
+        """Add the visible facts that were deleted and inserted since `derived` to the outcome."""
         ...
 
     def put_back(self, before: Any) -> None:
-        """Let everything be as it was at `derived`."""
+        """Restore everything to the state at `derived`."""
         ...
 
 
@@ -388,26 +393,26 @@ class DerivedFacts(Protocol):
 
 
 class Mark(Enum):
-    """Sets of facts that an engine remembers while it maintains one step."""
+    """Sets of facts that an engine keeps while it maintains one step."""
 
     CHECKED = auto()
-    """Somebody asked whether the fact follows from what is left."""
+    """Facts that were checked for a proof."""
     KNOWN = auto()
-    """It does."""
+    """Facts that were proved."""
 
 
 class StepFacts(Protocol[Rows, Heads]):
-    """The facts of one step in one transaction. `finish` ends the work on them; before it, the step may be given up."""
+    """The facts of one step in one transaction. `finish` ends the work on them; until then, the step can be given up."""
 
     # -- rules -------------------------------------------------------------------------------------------------------
 
     def derive(self, deltas: Iterable[Delta], new: Iterable[NormalRule] = ()) -> Mapping[str, Heads]:
-        """Return the heads of rules whose trigger has facts, and of all instances of `new` rules over the facts after the
-        transaction as far as they are settled."""
+        """Return the heads of rules whose trigger has facts, and of all instances of `new` rules over the settled facts
+        after the transaction."""
         ...
 
     def rows(self, heads: Mapping[str, Heads]) -> dict[str, Rows]:
-        """Return those of the derived facts that are known: visible now, or before."""
+        """Return those of the derived facts that are known: visible now, or before the transaction."""
         ...
 
     def arrays(self, facts: Mapping[str, Rows]) -> dict[str, Array]:
@@ -415,21 +420,21 @@ class StepFacts(Protocol[Rows, Heads]):
         ...
 
     def heads(self, arrays: Mapping[str, Array]) -> Mapping[str, Heads]:
-        """Return facts of the step, given as such rows, as if rules had derived them; one may be given more than once."""
+        """Return facts of the step, given as such rows, as if rules had derived them; rows may repeat."""
         ...
 
     # -- rounds ------------------------------------------------------------------------------------------------------
 
     def trying(self) -> AbstractContextManager[None]:
-        """Return a context in which a deletion raises `OverBudget` when it turns out to be more than is worth following."""
+        """Return a context in which a deletion raises `OverBudget` when it reaches too much to be worth following."""
         ...
 
     def begin_rounds(self, *, grows: bool = False) -> None:
-        """A new phase of rounds begins; where the step only grows from now on, none of its facts will go any more."""
+        """Begin a new phase of rounds; if the step only `grows` from now on, none of its facts will be deleted any more."""
         ...
 
     def next_round(self) -> None:
-        """Count one more round of the phase, and raise at a limit."""
+        """Begin the next round of the phase, and raise at a limit."""
         ...
 
     def check(self) -> None:
@@ -460,91 +465,92 @@ class StepFacts(Protocol[Rows, Heads]):
     def without(self, facts: Mapping[str, Rows], *marks: Mark) -> dict[str, Rows]: ...
 
     def ask_about(self, facts: Mapping[str, Rows]) -> None:
-        """From now on rules see these facts as CHANGING, and nothing else changes."""
+        """Make these facts CHANGING, without any other effect."""
         ...
 
-    # -- what is lost ------------------------------------------------------------------------------------------------
+    # -- deletion --------------------------------------------------------------------------------------------------
 
     def note_lost(self, heads: Mapping[str, Heads]) -> None:
-        """Take lost instances from the counters of a step that counts."""
+        """Subtract lost instances from the counters of a step that counts."""
         ...
 
     def remove(self, rules: Sequence[NormalRule]) -> dict[str, Rows]:
-        """Return what rules that the step has lost derived before the transaction; its counters count that no more."""
+        """Return what removed rules derived before the transaction, and subtract it from the counters of a step that counts."""
         ...
 
     def given_up(self) -> dict[str, Rows]:
-        """Return the facts that other owners have stopped supporting: the step's own support may go round in circles."""
+        """Return the facts that other owners have stopped supporting; the step's own support for them may be circular."""
         ...
 
     def deletable(
         self, lost: Mapping[str, Rows], given_up: Mapping[str, Rows], *, stops_at_support: bool = True
     ) -> dict[str, Rows]:
-        """Return the facts that a deletion may go on from: visible before, not reached yet, and without support by others.
+        """Return the facts through which a deletion may continue: visible before, not reached yet, and without support
+        by others.
 
-        With `stops_at_support=False` only those that were given up are asked about support. A step that does not count stops
-        supporting what others support: it may have lost its last derivation.
+        With `stops_at_support=False`, support is checked only for those that were given up. A step that does not count
+        stops supporting facts that others support: it may have lost its last derivation of them.
         """
         ...
 
     def unsupported(self, facts: Mapping[str, Rows]) -> dict[str, Rows]:
-        """Return the facts that nobody else supports, nor turns out to derive when asked."""
+        """Return the facts that no other owner supports or turns out to derive."""
         ...
 
     def reach(self, facts: Mapping[str, Rows]) -> None:
-        """A deletion takes these facts back for now: they are CHANGING, and UNTOUCHED leaves them out from now on."""
+        """Overdelete these facts: they are CHANGING, and no longer part of UNTOUCHED."""
         ...
 
     def reached(self) -> dict[str, Rows]:
-        """Return everything that the deletion has reached."""
+        """Return all facts that overdeletion has reached."""
         ...
 
     def spread(self, facts: Mapping[str, Rows]) -> None:
-        """The deletion has gone on from these facts: UNSPREAD leaves them out from now on."""
+        """Note that overdeletion has followed these facts, which are no longer part of UNSPREAD."""
         ...
 
     def withdraw(self, facts: Mapping[str, Rows]) -> None:
-        """The step supports these facts no more."""
+        """Withdraw the step's support for these facts."""
         ...
 
     def hidden(self, facts: Mapping[str, Rows]) -> tuple[dict[str, Rows], dict[str, Rows]]:
-        """Return those of withdrawn facts that nobody supports, nor turns out to derive, and those that are visible."""
+        """Return the withdrawn facts that no owner supports or turns out to derive, and those that are still visible."""
         ...
 
     def restore(self, heads: Mapping[str, Heads]) -> dict[str, Rows]:
-        """The step derives these hidden facts after all: support them, and return them."""
+        """Support these hidden facts again, because the step derives them after all, and return them."""
         ...
 
     def restore_counted(self, facts: Mapping[str, Rows]) -> dict[str, Rows]:
-        """Return those of overdeleted facts whose counters say that they are derived from what is left; they are supported."""
+        """Support the overdeleted facts with counters above zero again, and return them."""
         ...
 
     def begin_proofs(self) -> None:
-        """Nothing is proved yet: PROVED is empty."""
+        """Begin with no proved facts: PROVED is empty."""
         ...
 
     def prove(self, facts: Mapping[str, Rows]) -> None:
-        """These facts follow from what is left: they are KNOWN, part of PROVED, and supported again where that was withdrawn."""
+        """Make these facts KNOWN and part of PROVED, and support them again if their support was withdrawn."""
         ...
 
     def visible(self, facts: Mapping[str, Rows]) -> dict[str, Rows]:
-        """Return those of the facts that are visible as far as the transaction has come."""
+        """Return those of the facts that are visible at this point of the transaction."""
         ...
 
-    # -- what is gained ----------------------------------------------------------------------------------------------
+    # -- insertion -------------------------------------------------------------------------------------------------
 
     def born(self) -> dict[str, Rows]:
         """Return the facts of the step that are visible now and were not before the transaction."""
         ...
 
     def set_changing(self, facts: Mapping[str, Rows]) -> None:
-        """An insertion has just reached these facts: they are CHANGING, and SETTLED leaves them out until the next ones."""
+        """Make these just inserted facts CHANGING; SETTLED leaves them out until the next call."""
         ...
 
     def add(self, heads: Mapping[str, Heads]) -> dict[str, Rows]:
-        """Support what was derived, as often as it was where the step counts, and return what was not visible before that."""
+        """Support derived facts, as often as derived if the step counts, and return those that were not visible before."""
         ...
 
     def finish(self) -> None:
-        """The step is done: forget marks, and report the changes of support to the transaction."""
+        """End the step: forget its marks, and pass its changes of support to the transaction."""
         ...
