@@ -1,1 +1,1 @@
-"""Where hyper-node jobs run: embedded in this process, or on Spark."""
+"""Engines derive facts: embedded in this process, or on Spark."""

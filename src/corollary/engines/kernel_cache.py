@@ -1,8 +1,9 @@
-"""Where compiled kernels are kept between processes: never any that was compiled from other sources.
+"""The cache of compiled kernels between processes, which is never used for other sources than those compiled.
 
-numba finds a compiled function by the text of its own file. But kernels have constants, types and other kernels of the files
-that they import inside them: after an upgrade, or `git pull`, what was compiled before would give the answers of before. So the
-names of our cached files carry a digest of all files that kernels are made of, and those with another digest go.
+numba identifies a compiled function by the text of its own file. But a kernel also contains constants, types and
+kernels from the files that it imports: after an upgrade, or `git pull`, an old kernel would give wrong answers. So the
+names of our cache files contain a digest of all files that kernels are made of, and files with another digest are
+removed.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ _WITH_KERNELS = ("engines", "io", "store")
 _KERNEL = re.compile(rb"^from numba import|^import numba|marking\.compiled import", re.M)
 _IMPORT = re.compile(rb"^from (corollary[.\w]+) import", re.M)
 _CACHED = re.compile(r"-([0-9a-f]{12})\.[^-]*\.nb[ic]$")
-_TIDIED: set[str] = set()  # directories in which nothing old is left
+_TIDIED: set[str] = set()  # directories that are already tidy
 
 
 @cache
 def digest() -> str:
-    """Return the digest of the files that have kernels and of those that they import."""
+    """Return a digest of all files with kernels and of the files that they import."""
     texts = {path: path.read_bytes() for part in _WITH_KERNELS for path in (_PACKAGE / part).rglob("*.py")}
     texts = {path: text for path, text in texts.items() if _KERNEL.search(text)}
     names = {name.decode() for text in texts.values() for name in _IMPORT.findall(text)}
@@ -42,7 +43,7 @@ def digest() -> str:
 
 
 def _of_ours(locator: Any) -> Any:
-    """Return a locator as numba's own, for the files of this package only."""
+    """Return a locator like numba's own, but only for the files of this package."""
 
     class KernelLocator(locator):  # type: ignore[misc]
         def get_disambiguator(self) -> str:
@@ -65,11 +66,11 @@ def _of_ours(locator: Any) -> Any:
 
 
 def _tidy(folder: str) -> None:
-    """Removes what was compiled from other sources."""
+    """Remove kernels that were compiled from other sources."""
     for entry in os.scandir(folder):
         found = _CACHED.search(entry.name)
         if found is not None and found[1] != digest():
-            with suppress(OSError):  # somebody else removes it, too
+            with suppress(OSError):  # another process removes it, too
                 os.unlink(entry.path)
 
 

@@ -129,7 +129,7 @@ class RulePlan:
 
 
 class Statistics(Protocol):
-    """What the planner needs to know about relations."""
+    """The statistics of relations that the planner uses."""
 
     def size(self, source: Atom | AggregateSource) -> int: ...
 

@@ -1,4 +1,4 @@
 """The Spark engine.
 
-Nothing here imports PySpark before a session is there, so that Corollary starts quickly and works without it.
+Nothing here imports PySpark before a session exists, so that Corollary starts quickly and works without it.
 """

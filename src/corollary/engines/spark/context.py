@@ -1,4 +1,4 @@
-"""The context of every stage and strategy on Spark: the session, directories, the universe, the settings."""
+"""The context of every stage and strategy on Spark: session, directories, universe and settings."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 # -- engine session ----------------------------------------------------------------------------------------------------
 
-# The session in which the engine works: a copy of the caller's, with settings of its own.
+# The session in which the engine works: a copy of the caller's, with its own settings.
 #
-# Two sessions of one Spark share its machines, tables and data frames, and nothing else. So the engine has the same settings
-# however Spark was started, and the caller's settings never change.
+# Two sessions of one Spark share executors, tables and data frames, and nothing else. So the engine always has the same
+# settings, however Spark was started, and the caller's settings never change.
 
 _ACTIVE = RLock()
 ENGINE_SETTINGS = (
@@ -59,7 +59,7 @@ class EngineSession(SparkSession):
     def createDataFrame(self, *args: Any, **options: Any) -> DataFrame:  # noqa: N802
         java: Any = self._jvm
         sessions = java.org.apache.spark.sql.classic.SparkSession
-        with _ACTIVE:  # of Python there is one active session for all threads
+        with _ACTIVE:  # Python has one active session for all threads
             active, active_java = SparkSession._activeSession, sessions.getActiveSession()
             try:
                 return super().createDataFrame(*args, **options)
@@ -72,11 +72,11 @@ class EngineSession(SparkSession):
 
 
 def engine_session(spark: SparkSession, partitions: int) -> SparkSession:
-    """Return a new session for the engine beside the caller's; a Spark Connect session, which has no copies, is returned as
-    it is."""
+    """Return a new session for the engine beside the caller's; Spark Connect cannot copy sessions, so its session is
+    returned as it is."""
     if type(spark).__module__ != SparkSession.__module__ and not isinstance(spark, EngineSession):
         return spark
-    # Not by the constructor, which would make `RDD.toDF` use the new session; nor with what the caller's has cached.
+    # The constructor would make `RDD.toDF` use the new session, and would share the caller's cached objects.
     session = EngineSession.__new__(EngineSession)
     java: Any = spark._jsparkSession
     session._sc, session._jsc, session._jvm = spark._sc, spark._jsc, spark._jvm
@@ -127,7 +127,7 @@ _NUMBERS: dict[str, tuple[int, int | None]] = {
 
 @dataclass(frozen=True)
 class SparkSettings:
-    """The settings of the Spark engine; the defaults are for machines of a few gigabytes."""
+    """The settings of the Spark engine; the defaults suit machines with a few gigabytes."""
 
     single_task_facts: int = 4_000_000
     """A hyper-node whose inputs have no more facts than this is tried in one task."""
@@ -176,7 +176,7 @@ def _tells_nobody(event: object) -> None:
 
 @dataclass
 class Context:
-    """Everything that one knowledge base works with on Spark. `spark` is the engine's session, `caller` the user's session."""
+    """Everything that one knowledge base uses on Spark. `spark` is the engine's session, `caller` the user's."""
 
     spark: SparkSession
     workspace: Workspace
@@ -215,7 +215,8 @@ class Context:
         return in_session(df, self.spark)
 
     def use_all_tasks(self) -> None:
-        """Give later shuffles as many partitions as tasks can run at once, which changes with the executors of a cluster."""
+        """Give later shuffles as many partitions as tasks can run at once, a number that changes with the executors of
+        a cluster."""
 
         set_partitions(self.spark, self.partitions)
 
@@ -224,13 +225,13 @@ class Context:
         self.run.check(self.facts() if self.run.counts_facts else None)
 
     def check_store(self, store: FrameStore, more: int = 0) -> None:
-        """Raise an error if the current run, which has derived this many facts more than the store has, has reached a limit
-        or was interrupted."""
+        """Raise if the current run, which has derived `more` facts than the store holds, has reached a limit or was
+        interrupted."""
         self.run.check(store.facts + store.facts_beside + more if self.run.counts_facts else None)
 
     @contextmanager
     def running(self, run: Run, facts: Callable[[], int]) -> Iterator[None]:
-        """Inside the block, limits and interrupts of the run stop running jobs."""
+        """Let limits and interrupts of the run stop jobs inside the block."""
         before = self.run, self.facts
         self.use_all_tasks()
         self.run, self.facts = run, facts
@@ -242,7 +243,7 @@ class Context:
 
     @contextmanager
     def counting(self, facts: Callable[[], int]) -> Iterator[None]:
-        """Inside the block, `count` gives the number of facts."""
+        """Let `count` return the number of facts inside the block."""
         before = self.facts
         self.facts = facts
         try:
@@ -261,8 +262,8 @@ class Context:
 
 
 def default_parallelism(spark: SparkSession) -> int:
-    """Return how many tasks run at once; Spark Connect does not say, so take its number of shuffle partitions."""
+    """Return how many tasks run at once; for Spark Connect, which does not tell, the number of shuffle partitions."""
     try:
         return spark.sparkContext.defaultParallelism
-    except Exception:  # Spark Connect raises errors of its own for what it does not have
+    except Exception:  # Spark Connect raises its own errors for what it lacks
         return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)

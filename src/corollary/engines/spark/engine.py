@@ -178,7 +178,7 @@ class SparkEngine:
 
     def change(self, change: Callable[[], T], graph: RuleGraph, run: Run) -> T:
         """Change the store and set the rules of the graph, all or nothing."""
-        # The facts of before do not count, as some of them may go: the transaction knows how many there will be.
+        # Facts from before the change are not counted here, because some may be deleted: the transaction knows the number.
         nothing = self._context.counting(lambda: 0)
         with self._running(run), nothing, derive_failures("the change", self._context.workspace.path):
             (outcome,) = self._watched([change])
@@ -215,7 +215,8 @@ class SparkEngine:
             self._context.check()
 
     def _know_predicates(self) -> None:
-        """Those of heads, and those of explicit facts that rules read: each has the explicit facts of another one."""
+        """Register the predicates of heads, and those for the explicit facts that rules read, which share the facts of
+        another predicate."""
         store = self.store
         for rule in self._graph.rules.values():
             store.arities.setdefault(rule.head.predicate, rule.head.arity)
@@ -282,7 +283,7 @@ class SparkEngine:
         chosen: list[NodeJob] = []
         heads: set[str] = set()
         undone = {job.hyper_node for job in waiting}
-        before: set[HyperNode] = set()  # those for which something is still prepared
+        before: set[HyperNode] = set()  # hyper-nodes with auxiliary steps still to run
         for job in waiting:
             sources = self._graph.hyper_edges.predecessors(job.hyper_node)
             waits = any(source in undone for source in sources) or job.hyper_node in before
@@ -353,7 +354,7 @@ class SparkEngine:
     def _by(self, strategy: str, job: NodeJob, store: FrameStore, before: NodeOutcome | None) -> NodeOutcome:
         match strategy:
             case "rounds":
-                # They append what they make round by round; the constants of their rules have to be known before.
+                # They append new constants in every round, so the constants of their rules must be known before.
                 with self._rounds_lock:
                     self.know_constants([job])
                     return RoundsStrategy().run(job, store, self._context, before.facts if before else None)
@@ -368,7 +369,7 @@ class SparkEngine:
                 return self._with_terms(lambda: [strategies[strategy].run(job, store, self._context)])[0]
 
     def know_constants(self, jobs: Sequence[NodeJob]) -> None:
-        """Append the constants of rules to the universe: a head may have one that occurs in no fact."""
+        """Append the constants of rules to the universe: a head may contain one that occurs in no fact."""
         rules = [rule for job in jobs for rule in job.rules]
         new = {constant for rule in rules for constant in constants_of(rule)} - self._known_constants
         if not new:

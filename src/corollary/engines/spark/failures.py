@@ -23,7 +23,7 @@ _FULL = ("No space left on device", "Disk quota exceeded")
 
 
 class LostRowsError(Exception):
-    """Fewer rows, or other ones, were read from a checkpoint than had been written to it."""
+    """Raised when fewer or other rows were read from a checkpoint than had been written to it."""
 
 
 @contextmanager
@@ -49,11 +49,10 @@ def _diagnosed(nodes: str, why: str, hint: str | None) -> ProgramError:
     return ProgramError([Diagnostic(catalogue.FAILED_STAGE, f"derive: {nodes}: {why}", None, hint)])
 
 
-# Errors that say why the Java process ended while work was under way.
+# Errors that explain why the Java process ended during work.
 #
-# A thread of Spark that runs out of memory dies, and its callers wait for ever. So as long as work of ours is under
-# way, such a thread ends the process, as it does on the executors of a cluster; Python notices, and the error tells
-# of it.
+# When a thread of Spark runs out of memory, it dies and its callers wait for ever. So while our work is running, such a
+# thread ends the whole process, as on the executors of a cluster; Python notices, and the error says so.
 
 
 OUT_OF_MEMORY = 52
@@ -67,9 +66,9 @@ _AT_WORK = 0
 
 @contextmanager
 def driver_failures(spark: SparkSession) -> Iterator[None]:
-    """Inside the block, Java exits if one of its threads runs out of memory; raise a ProgramError if it has exited."""
+    """Let Java exit inside the block if one of its threads runs out of memory; raise a ProgramError if it has exited."""
     java: Any = getattr(getattr(spark, "_sc", None), "_jvm", None)
-    if java is None:  # Spark Connect: the process is another one's
+    if java is None:  # with Spark Connect, the process belongs to the server
         yield
         return
     try:
@@ -79,7 +78,7 @@ def driver_failures(spark: SparkSession) -> Iterator[None]:
         finally:
             _end(java)
     except Exception as error:
-        # Only Spark's errors, and what was made of them, are worth asking what became of it.
+        # Only errors of Spark, and errors made from them, can mean that it has ended.
         is_other = isinstance(error, ProgramError) and error.diagnostics[0].kind is not catalogue.FAILED_STAGE
         ended = None if is_other else _ended(spark)
         if ended is None:
@@ -88,7 +87,7 @@ def driver_failures(spark: SparkSession) -> Iterator[None]:
 
 
 def _begin(java: Any) -> None:
-    """Spark's own handler of what no thread catches, unless the process has one."""
+    """Install Spark's own handler for uncaught exceptions, unless the process has one."""
     global _AT_WORK
     with _LOCK:
         _AT_WORK += 1
@@ -109,13 +108,13 @@ def _end(java: Any) -> None:
 
 
 def _ended(spark: SparkSession) -> str | None:
-    """Return how the Java process ended; None where it is running."""
+    """Return how the Java process ended; None if it is running."""
     context: Any = spark._sc
     with suppress(Exception):
         if not context._jsc.sc().isStopped():
             return None
     process = getattr(context._gateway, "proc", None)
-    if process is None:  # somebody else started it, as spark-submit does
+    if process is None:  # started by another program, such as spark-submit
         return "Spark's driver has ended"
     with suppress(TimeoutExpired):
         process.wait(timeout=_LAST_SECONDS)
@@ -128,8 +127,7 @@ def _ended(spark: SparkSession) -> str | None:
             return f"Spark's driver has ended (exit code {code})"
 
 
-# A mistake of the program that a task came upon. Only texts come back from tasks; the place in the program is found
-# here.
+# A mistake of the program that a task found. Only texts come back from tasks, so the place in the program is found here.
 
 
 FailureReport = tuple[str, str, str | None]
@@ -144,7 +142,7 @@ def failure_report(error: ProgramError) -> FailureReport:
 
 
 def failure_of(code: str, message: str, hint: str | None, rules: Iterable[NormalRule]) -> ProgramError:
-    """The error of a task that ran these rules."""
+    """Return the error for a failed task that ran these rules."""
     return ProgramError([Diagnostic(CATALOGUE[code], message, _place(message, rules), hint)])
 
 

@@ -1,7 +1,7 @@
 """Relations cached in the driver, up to a number of facts, in which changed facts are looked up without a Spark job.
 
-The files of a frame never change, so a cache is never out of date. A relation that is used often is read as a whole, and
-indexed by some of its columns. Larger relations, and those beyond the bound, are left to jobs.
+The files of a frame never change, so a cache is never out of date. A relation that is used often is read as a whole,
+and indexed by some of its columns. Larger relations, and those beyond the limit, are left to jobs.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 Ids = np.ndarray[Any, np.dtype[np.int64]]
 
-_ASKED = 3  # a relation that was asked so often is kept
-_AT_ONCE = 10_000  # one of so many facts at once
-_OUT_OF_USE = 300  # questions after which a relation that nobody asked about may go
+_ASKED = 3  # look-ups after which a relation is cached
+_AT_ONCE = 10_000  # facts; a look-up of so many at once caches the relation, too
+_OUT_OF_USE = 300  # look-ups of other relations after which an unused one may be dropped
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -38,7 +38,7 @@ class HeldRelation:
         self._indexes: dict[tuple[int, ...], tuple[Any, Any]] = {}
 
     def matching(self, places: tuple[int, ...], keys: Ids) -> Ids:
-        """The rows whose values in these columns are among the keys, which are distinct."""
+        """Return the rows whose values in these columns are among the distinct keys."""
         known, order = self._index(places)
         wanted = _mixed(keys)
         first, last = np.searchsorted(known, wanted, "left"), np.searchsorted(known, wanted, "right")
@@ -99,7 +99,7 @@ class HeldRelations:
         return self._held[key]
 
     def has(self, frames: Sequence[Frame]) -> bool:
-        """Return whether all of these frames are cached; each of them counts as used."""
+        """Return whether all of these frames are cached, and count each of them as used."""
         held = [self.relation(frame) for frame in frames]
         return None not in held
 

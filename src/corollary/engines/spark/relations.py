@@ -1,4 +1,4 @@
-"""Relations on Spark: data frames of ids, and the store that says which of them make up a predicate."""
+"""Relations on Spark: data frames of ids, and the store that maps predicates to them."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ COUNT = "n"
 
 
 def column_names(arity: int) -> list[str]:
-    """`c0 … c{n-1}`; a predicate without arguments has `c0` too, which is always 0, for Spark writes no empty rows."""
+    """Return `c0 … c{n-1}`; a predicate without arguments has `c0`, too, always 0, because Spark cannot write rows
+    without columns."""
     return [f"c{place}" for place in range(max(arity, 1))]
 
 
 def id_schema(arity: int) -> str:
-    """The schema of a frame, as Spark's functions take it."""
+    """Return the schema of a frame, as Spark's functions take it."""
     return ", ".join(f"{name} long" for name in column_names(arity))
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Distinct rows of ids in the columns `c0 …`; `rows` is their exact number, or None where nobody counted.
+    """Distinct rows of ids in the columns `c0 …`; `rows` is their exact number, or None if unknown.
 
-    `files` are the Parquet files that hold these columns and rows and nothing else, where it is known that there are such;
-    `parts` are the frames of which this one is the union. `lies_in` are files, or directories of files, that hold these rows,
-    maybe with a column more.
+    `files` are Parquet files with exactly these columns and rows, if known to exist; `parts` are the frames of which
+    this one is the union. `lies_in` are files, or directories of files, that contain these rows, perhaps with one more
+    column.
     """
 
     df: DataFrame
@@ -52,12 +53,12 @@ class Frame:
         return column_names(self.arity)
 
     def counted(self) -> Frame:
-        """Return this frame with its number of rows, which costs a job where it isn't known."""
+        """Return this frame with its number of rows; runs a job if it is unknown."""
         return self if self.rows is not None else replace(self, rows=self.df.count())
 
 
 class LazyFrame(Frame):
-    """Rows of which a data frame is made when somebody wants one."""
+    """Rows whose data frame is made when it is first used."""
 
     def __init__(self, make: Callable[[], DataFrame], arity: int, rows: int | None) -> None:
         object.__setattr__(self, "arity", arity)
@@ -72,7 +73,7 @@ class LazyFrame(Frame):
 
 
 class LocalFrame(LazyFrame):
-    """Rows that the driver has."""
+    """Rows in the driver."""
 
     def __init__(self, spark: SparkSession, table: pa.Table, arity: int) -> None:
         super().__init__(lambda: rows_of_table(spark, table), arity, table.num_rows)
@@ -80,7 +81,7 @@ class LocalFrame(LazyFrame):
 
     @property
     def ids(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """An array of rows and columns."""
+        """The ids as an array of rows and columns."""
         return np.stack([column.to_numpy() for column in self.table.columns], axis=1)
 
 
@@ -89,7 +90,7 @@ def empty_frame(spark: SparkSession, arity: int) -> Frame:
 
 
 def union(frames: Sequence[Frame]) -> Frame:
-    """The union of frames that are disjoint; there is at least one."""
+    """Return the union of at least one frame; the frames must be disjoint."""
     kept = [frame for frame in frames if frame.rows != 0] or list(frames[:1])
     df = reduce(lambda left, right: left.union(right), (frame.df for frame in kept))
     known = [frame.rows for frame in kept if frame.rows is not None]
@@ -102,8 +103,8 @@ def union(frames: Sequence[Frame]) -> Frame:
 class FrameStore:
     """The facts of every predicate: what was loaded, and what each hyper-node derived; all of them disjoint.
 
-    `owned` has all that an owner derives, by predicate and owner, where changes will be followed: those of a hyper-node without
-    recursion have a column `n`, the number of derivations, and some of them may be facts of other owners, too.
+    If changes will be followed, `owned` has everything that an owner derives, by predicate and owner: for nonrecursive
+    hyper-nodes with a column `n`, the number of derivations. Owners may share facts there.
     """
 
     def __init__(self, spark: SparkSession, arities: Mapping[str, int] | None = None) -> None:
@@ -116,7 +117,7 @@ class FrameStore:
         """At least so many facts there are of predicates that are elsewhere; limits count them, too."""
 
     def copy(self) -> FrameStore:
-        """Return a store of the same facts, to which others can be added."""
+        """Return a store with the same facts, which can change independently."""
         copied = FrameStore(self.spark, self.arities)
         copied.explicit = dict(self.explicit)
         copied.derived = {predicate: list(frames) for predicate, frames in self.derived.items()}
@@ -129,18 +130,18 @@ class FrameStore:
         self.owned.clear()
 
     def add_explicit(self, predicate: str, frame: Frame) -> None:
-        """Facts that are in no other frame of the predicate."""
+        """Add explicit facts that are in no other frame of the predicate."""
         self.arities.setdefault(predicate, frame.arity)
         before = self.explicit.get(predicate)
         self.explicit[predicate] = frame if before is None else union([before, frame])
 
     def add_derived(self, predicate: str, frame: Frame) -> None:
-        """Facts of one more owner, which are in no other frame of the predicate."""
+        """Add facts of another owner that are in no other frame of the predicate."""
         self.arities.setdefault(predicate, frame.arity)
         self.derived.setdefault(predicate, []).append(frame)
 
     def add_owned(self, predicate: str, owner: str, frame: Frame) -> None:
-        """All that an owner derives, others may have some of it."""
+        """Add everything that an owner derives, which others may derive, too."""
         self.owned.setdefault(predicate, {})[owner] = frame
 
     def frames(self, predicate: str) -> list[Frame]:
@@ -148,7 +149,7 @@ class FrameStore:
         return [*([explicit] if explicit else []), *self.derived.get(predicate, [])]
 
     def visible(self, predicate: str, arity: int | None = None) -> Frame:
-        """Every fact of the predicate; no row where it has none. `arity` is needed where the store has never heard of it."""
+        """Return every fact of the predicate. `arity` is needed for a predicate that the store does not know."""
         frames = self.frames(predicate)
         if frames:
             return union(frames)
@@ -156,11 +157,11 @@ class FrameStore:
 
     @property
     def facts(self) -> int:
-        """The number of visible facts, as far as they were counted."""
+        """The number of visible facts in frames whose rows were counted."""
         return sum(self.rows(name) or 0 for name in list(self.arities) if not is_auxiliary(name))
 
     def rows(self, predicate: str) -> int | None:
-        """The number of its facts, where every frame was counted."""
+        """Return the number of its facts, None if some frame was not counted."""
         counts = [frame.rows for frame in self.frames(predicate)]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None

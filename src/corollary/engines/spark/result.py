@@ -69,7 +69,7 @@ class SparkResult(Result):
 
     @cached_property
     def _collected(self) -> tuple[Universe, Codes]:
-        """Every row, as the embedded engine has them."""
+        """Every row, as codes of an embedded universe."""
         from corollary.engines.spark.terms.task_universe import TaskUniverse
 
         known = TaskUniverse()
@@ -78,7 +78,7 @@ class SparkResult(Result):
             parts.append(chunk.codes(known))
         return known.universe, np.concatenate(parts)
 
-    # What `Result` works with: asking for it brings everything to the driver.
+    # The attributes that `Result` uses; reading them collects everything to the driver.
 
     @property
     def _universe(self) -> Universe:  # type: ignore[override]
@@ -103,7 +103,7 @@ class SparkResult(Result):
 
     @property
     def decoded(self) -> Decoded:
-        """The rows with what is known of their constants, for those who write them."""
+        """The rows with what is known of their constants, for writers."""
         return self._decoded
 
     def write(self, path: str | PathLike[str], **options: Any) -> int:

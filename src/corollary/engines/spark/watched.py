@@ -1,6 +1,6 @@
-"""Running Spark jobs in threads, so that the main thread notices Ctrl-C and limits, and cancels the jobs.
+"""Running Spark jobs in threads, so that the main thread notices Ctrl-C and limits, and can cancel the jobs.
 
-What jobs have seen on their way is read here, too.
+The metrics that jobs observe are read here, too.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _OF_THREAD = threading.local()
 
 
 def run_watched(functions: Sequence[Callable[[], T]], context: Context) -> list[T]:
-    """The results of functions that run side by side, each in a thread; one of them may call this again.
+    """Return the results of functions that run in parallel, each in a thread; one of them may call this again.
 
-    Where the run of the context stops, at a limit or an interrupt, or one of them raises, the Spark jobs of all of them are
+    If the run of the context stops at a limit or an interrupt, or if a function raises, all their Spark jobs are
     cancelled first.
     """
     spark = context.spark
@@ -46,7 +46,7 @@ def run_watched(functions: Sequence[Callable[[], T]], context: Context) -> list[
                 one.result()
         return [one.result() for one in waiting]
     except BaseException:
-        # A function between two jobs starts another one, so they are cancelled until nobody runs any more.
+        # A function between two jobs would start another one, so jobs are cancelled until all functions have ended.
         while not all(one.done() for one in waiting):
             with suppress(Exception):  # a driver that has ended runs no job
                 _cancel(spark, tags[-1])
@@ -58,7 +58,7 @@ def run_watched(functions: Sequence[Callable[[], T]], context: Context) -> list[
 
 @contextmanager
 def _tagged(spark: SparkSession, tags: Sequence[str]) -> Iterator[None]:
-    """Tags the jobs of this thread. Of a classic session's own tags, only the thread that set them knows what they stand for."""
+    """Tag the jobs of this thread. A classic session's tags are known only to the thread that set them."""
     _OF_THREAD.tags = tuple(tags)
     for tag in tags:
         if _is_classic(spark):
@@ -84,15 +84,15 @@ def _cancel(spark: SparkSession, tag: str) -> None:
 
 
 def _is_classic(spark: SparkSession) -> bool:
-    """Spark Connect has no context, and needs none: its tags belong to the session."""
+    """Return whether a session has a context; Spark Connect has none, and its tags belong to the session."""
     return "connect" not in type(spark).__module__
 
 
 def seen_by(observation: Observation) -> dict[str, Any]:
-    """The metrics of a finished job; none where Spark removed the observer, since there was no row to see."""
+    """Return the metrics of a finished job; empty if Spark removed the observer because there were no rows."""
     try:
         return observation.get
     except Exception as error:
-        if "toPyRow" in str(error):  # an assertion that the metrics have a schema, which metrics of nothing have not
+        if "toPyRow" in str(error):  # PySpark's assertion that metrics have a schema fails if there are none
             return {}
         raise

@@ -1,7 +1,7 @@
 """The directory of one knowledge base on Spark: its tables, its universe and its checkpoints.
 
-Tasks on every machine read it, so on a cluster all machines must share the directory. It is removed at `close` and when the
-process ends; if Python is killed, Hadoop removes it when Java ends.
+Tasks on every machine read it, so on a cluster all machines must share the directory. It is removed at `close` and when
+the process ends; if Python is killed, Hadoop removes it when Java ends.
 """
 
 from __future__ import annotations
@@ -38,17 +38,18 @@ if TYPE_CHECKING:
 
 # Reliable checkpoints of one knowledge base.
 #
-# Spark has one directory for the checkpoints of everybody in a process. Where the caller has chosen one, it is used and
-# stays; else one of ours is lent to Spark while a checkpoint is written, and taken back. Only checkpoints that were written
-# here are removed.
+# Spark has one checkpoint directory per process. If the caller has set one, it is used and left as it is; otherwise one
+# of ours is set while a checkpoint is written, and then reset. Only checkpoints that were written here are removed.
 
-_LENT: dict[str, int] = {}  # directories of ours that Spark has now, and how many checkpoints are being written there
+_LENT: dict[
+    str, int
+] = {}  # directories of ours that Spark currently has, and how many checkpoints are being written there
 _USERS: dict[str, set[int]] = {}  # who has written to a directory of ours
 _LOCK = threading.Lock()
 
 
 class Checkpoints:
-    """`directory` is where checkpoints go when the caller has no directory for them; it is made when it is needed."""
+    """The checkpoints; they go to `directory`, made when needed, if the caller has set no directory."""
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
         self._spark = spark
@@ -56,10 +57,10 @@ class Checkpoints:
         self._written: set[str] = set()
 
     def write(self, df: DataFrame) -> DataFrame:
-        """Return the rows as they are in reliable storage, without their history."""
+        """Return the rows from reliable storage, without their lineage."""
         try:
             context = self._spark.sparkContext
-        except Exception:  # Spark Connect has none, and uses the directory of its server
+        except Exception:  # Spark Connect has no checkpoint files here, and uses the directory of its server
             return df.checkpoint(eager=True)
         with _lent(context, self._directory) as folder:
             if folder is not None:
@@ -76,7 +77,8 @@ class Checkpoints:
         return written
 
     def forget(self, df: DataFrame) -> None:
-        """Remove the files of a checkpoint that nothing reads any more; what cannot be removed now goes at `close`."""
+        """Remove the files of a checkpoint that is not read any more; those that cannot be removed now are removed at
+        `close`."""
         with suppress(Exception):  # Spark Connect has no such handles, and a file that stays does no harm
             file = _file_of(df)
             if file in self._written:
@@ -86,9 +88,9 @@ class Checkpoints:
                 _on_exit(context, file, removed=False)
 
     def close(self) -> None:
-        """Remove every checkpoint that was written here, and directories of ours that nobody else uses."""
+        """Remove every checkpoint that was written here, and directories of ours without other users."""
         files, self._written = self._written, set()
-        with suppress(Exception):  # without Java nothing can be done, and it removes the rest when it ends
+        with suppress(Exception):  # without Java nothing can be removed; Java removes the rest when it ends
             context = self._spark.sparkContext
             for file in files:
                 with suppress(Exception):
@@ -99,7 +101,7 @@ class Checkpoints:
 
 @contextmanager
 def _lent(context: SparkContext, directory: str) -> Iterator[str | None]:
-    """For this time Spark has a directory for checkpoints; gives it where it is one of ours."""
+    """Set Spark's checkpoint directory inside the block, if it has none; yield the directory if it is ours."""
     java: Any = context._jsc.sc()
     with _LOCK:
         current = _current(java)
@@ -119,13 +121,13 @@ def _lent(context: SparkContext, directory: str) -> Iterator[str | None]:
                 _LENT[current] -= 1
                 if not _LENT[current]:
                     del _LENT[current]
-                    if _current(java) == current:  # somebody may have chosen one meanwhile
+                    if _current(java) == current:  # another one may have been set meanwhile
                         _set(context, java, None)
 
 
 @contextmanager
 def _nothing_left(context: SparkContext) -> Iterator[None]:
-    """Where a checkpoint in the caller's directory fails midway, its files go: those of the relations of its own jobs."""
+    """If a checkpoint in the caller's directory fails midway, remove its files: those of the relations of its own jobs."""
     java: Any = context._jsc.sc()
     tag = f"corollary-checkpoint-{uuid.uuid4().hex}"
     first = java.newRddId()
@@ -133,7 +135,7 @@ def _nothing_left(context: SparkContext) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(Exception):  # nothing can be done without Java
+        with suppress(Exception):  # without Java nothing can be removed
             folder = _current(java)
             java.listenerBus().waitUntilEmpty()
             for number in _made_by_jobs(java, tag):
@@ -145,7 +147,7 @@ def _nothing_left(context: SparkContext) -> Iterator[None]:
 
 
 def _made_by_jobs(java: Any, tag: str) -> set[int]:
-    """The numbers of the relations that jobs with a tag have worked on."""
+    """Return the numbers of the RDDs that jobs with a tag have worked on."""
     found: set[int] = set()
     for job in java.statusTracker().getJobIdsForTag(tag):
         info = java.statusTracker().getJobInfo(job)
@@ -156,7 +158,7 @@ def _made_by_jobs(java: Any, tag: str) -> set[int]:
 
 
 def _left_by(user: int) -> list[str]:
-    """The directories of ours that nobody uses when this one goes."""
+    """Return the directories of ours that have no other user."""
     with _LOCK:
         left = [folder for folder, users in _USERS.items() if user in users]
         for folder in left:
@@ -173,7 +175,7 @@ def _current(java: Any) -> str | None:
 
 
 def _set(context: SparkContext, java: Any, directory: str | None) -> None:
-    """Not by `setCheckpointDir`, which makes one more directory each time."""
+    """Set Spark's checkpoint directory; unlike `setCheckpointDir`, without making a new subdirectory each time."""
     jvm: Any = context._jvm
     getattr(java, "checkpointDir_$eq")(jvm.scala.Option.apply(directory))
 
@@ -205,7 +207,7 @@ def _delete(context: SparkContext, path: str) -> None:
 
 
 def _on_exit(context: SparkContext, path: str, *, removed: bool) -> None:
-    """Where Python is killed, Hadoop removes what is to be removed when Java ends."""
+    """Let Hadoop remove a path when Java ends, in case Python is killed."""
     with suppress(Exception):
         files, place = _place(context, path)
         if removed:
@@ -224,7 +226,7 @@ _HINT = "give workspace= a directory that every machine of the cluster can read 
 
 
 def choose_directory(asked: str | None, configured: str | None, master: str) -> str:
-    """The directory below which a workspace is made: what was asked for, what Spark was given, or one of this machine."""
+    """Return the directory for workspaces: the requested one, Spark's local directory, or one of this machine."""
     if asked or configured:
         chosen = asked or configured or ""
         return chosen if _SCHEME.match(chosen) else Path(chosen).absolute().as_uri()
@@ -235,13 +237,13 @@ def choose_directory(asked: str | None, configured: str | None, master: str) -> 
 
 
 def _schema_of(table: pa.Table) -> str:
-    """Of tables of ids, numbers and texts, as Spark's reader takes it."""
+    """Return the schema of a table of ids, numbers and texts for Spark's reader."""
     names = {pa.int64(): "long", pa.string(): "string"}
     return ", ".join(f"{field.name} {names[field.type]}" for field in table.schema)
 
 
 class Workspace:
-    """`path` is a new directory below the chosen one; nothing of another knowledge base stands there."""
+    """The directory of one knowledge base; `path` is a new directory below the chosen one."""
 
     def __init__(self, spark: SparkSession, directory: str | None = None) -> None:
         self._spark = spark
@@ -250,11 +252,11 @@ class Workspace:
         self.path = f"{parent.rstrip('/')}/corollary-{uuid.uuid4().hex[:12]}"
         self._written = 0
         self._is_open = True
-        # Beside it and not inside: another knowledge base may be lent it, and closes later.
+        # Beside it and not inside, because another knowledge base may use it and close later.
         self._checkpoints = Checkpoints(spark, f"{self.path}-checkpoints")
         try:
             _make_directory(spark, self.path)
-        except Exception as error:  # Java's, or Python's: what matters is that there is no directory
+        except Exception as error:  # an exception of Java or Python; in any case there is no directory
             reason = _reason(error)
             diagnostic = Diagnostic(catalogue.UNUSABLE_WORKSPACE, f"cannot make {self.path}: {reason}", hint=_HINT)
             raise ProgramError([diagnostic]) from error
@@ -264,7 +266,7 @@ class Workspace:
             self._check_shared(self._checked)
 
     def _check_shared(self, directory: Path) -> None:
-        """On a cluster, a directory of the file system may be one of many."""
+        """Raise if a cluster's machines do not share the directory: each may have one of its own under this path."""
         try:
             without = machines_without(self._spark, directory)
         except BaseException:
@@ -275,19 +277,19 @@ class Workspace:
             raise _not_shared(f"{self.path} is not there on {', '.join(without[:3])}")
 
     def table(self, df: DataFrame, name: str, arity: int | None = None) -> Frame:
-        """The rows of ids written as Parquet and counted on the way; what is read from now on is the file."""
+        """Write rows of ids as Parquet, counting them; return a frame that reads the file."""
         path = self.place(name)
         written, rows = self._write_to(path, df)
         return Frame(written, len(df.columns) if arity is None else arity, rows, lies_in=(path,))
 
     def write(self, df: DataFrame, name: str) -> tuple[DataFrame, int]:
-        """Write a table of any columns; return the table as it was written, and the number of its rows."""
+        """Write a table of any columns; return a frame that reads it, and its number of rows."""
         return self._write_to(self.place(name), df)
 
     def keep(self, table: pa.Table, name: str) -> tuple[DataFrame, str]:
-        """Rows that the driver has, and the path where they are from now on. On one machine the driver writes them itself, which
-        is much faster than to hand each of them to Java; on a cluster the executors do, so that it shows whether all share it.
-        """
+        """Write rows of the driver; return them as a frame, and their path. On one machine the driver writes them
+        itself, which is much faster than handing each row to Java; on a cluster the executors write, which shows
+        whether all share the directory."""
         path = self.place(name)
         directory = _local(path)
         if directory is None or self._checked is not None:
@@ -319,25 +321,25 @@ class Workspace:
         return self._spark.read.schema(df.schema).parquet(path), rows
 
     def place(self, name: str) -> str:
-        """The path of a table that nobody wrote yet."""
+        """Return an unused path for a table."""
         self._written += 1
         return f"{self.path}/{self._written}-{_NOT_IN_NAMES.sub('_', name)[:60]}"
 
     def checkpoint(self, df: DataFrame) -> DataFrame:
-        """The rows in reliable storage, without their history: no lost executor can lose them."""
+        """Return the rows in reliable storage, without their lineage: no lost executor can lose them."""
         return self._checkpoints.write(df)
 
     def forget(self, df: DataFrame) -> None:
-        """Remove the files of a checkpoint that nothing reads any more."""
+        """Remove the files of a checkpoint that is not read any more."""
         self._checkpoints.forget(df)
 
     def remove(self, path: str) -> None:
-        """Removes a table of this workspace that nothing reads any more; what can't be removed now goes with the rest."""
+        """Remove a table of this workspace that is not read any more; if that fails now, it is removed with the workspace."""
         with suppress(Exception):
             _remove(self._spark, path)
 
     def close(self) -> None:
-        """Removes the directory; a second call does nothing."""
+        """Remove the directory; a second call does nothing."""
         if self._is_open:
             self._is_open = False
             atexit.unregister(self.close)
@@ -364,7 +366,7 @@ def _master(spark: SparkSession) -> str:
 
 
 def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """Hadoop's file system and its path. A stopped session has no configuration any more, but Java is still there."""
+    """Return Hadoop's file system and path. A stopped session has no configuration any more, but Java is still running."""
     from pyspark import SparkContext
 
     java: Any = SparkContext._jvm
@@ -420,9 +422,9 @@ def _reason(error: Exception) -> str:
 
 # Whether a directory is the same one on all machines of a cluster.
 #
-# Spark believes that it is. Where every machine has a disk of its own under that path, a table that tasks wrote lacks
-# the parts of the other machines, and nothing says so. So the tasks look for a file of the driver at the start, and
-# the driver counts the rows that arrived.
+# Spark assumes that it is. If every machine has a disk of its own under that path, a table that tasks wrote lacks the
+# parts of the other machines, without any error. So the tasks look for a file of the driver at the start, and the
+# driver counts the rows that arrived.
 
 
 _MARKER = "driver"
@@ -442,7 +444,7 @@ class _Looks:
 
 
 def machines_without(spark: SparkSession, directory: Path) -> list[str]:
-    """The machines whose tasks do not see a directory of the driver."""
+    """Return the machines whose tasks do not see a directory of the driver."""
     marker = directory / _MARKER
     marker.write_text("of the driver\n", encoding="utf-8")
     try:
@@ -454,7 +456,7 @@ def machines_without(spark: SparkSession, directory: Path) -> list[str]:
 
 
 def rows_that_arrived(directory: Path) -> int:
-    """The rows in the Parquet files of a directory, by what the files say of themselves."""
+    """Return the number of rows in the Parquet files of a directory, according to their metadata."""
     import pyarrow.parquet as parquet
 
     return sum(parquet.read_metadata(part).num_rows for part in directory.glob("part-*"))

@@ -1,7 +1,7 @@
-"""Sessions of Spark: a Java to run on, settings, the start, and tables of Arrow as frames of a session.
+"""Spark sessions: finding Java, settings, starting, and Arrow tables as data frames.
 
-Readers of files and results need a session as well as the Spark engine does, so it stands below them all.
-Nothing here imports PySpark before a session is asked for.
+Readers of files and results need a session as much as the Spark engine does, so this package is below them all. Nothing
+here imports PySpark before a session is requested.
 """
 
 from corollary.engines.spark_session.failures import SparkUnavailableError

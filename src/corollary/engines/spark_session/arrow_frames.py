@@ -1,6 +1,6 @@
-"""Arrow tables as data frames of Spark, with what their columns of text mean.
+"""Arrow tables as Spark data frames, with the meaning of their text columns.
 
-Spark keeps facts about a column in the metadata of its field, writes them into Parquet files and reads them back.
+Spark keeps such information in the metadata of a column's field, writes it into Parquet files and reads it back.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _ROWS_OF_A_TASK = 250_000
 
 
 def rows_of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """The rows of a table of the driver, whose columns have names that Spark can tell apart.
+    """Return the rows of a table of the driver, whose columns have names that Spark can tell apart.
 
-    Of a large table Spark makes one task for each batch of a few thousand rows, and each of them would write a file. What comes
-    after an empty chunk it would lose.
+    For a large table, Spark would make one task for each batch of a few thousand rows, and each would write a file. It
+    would lose everything after an empty chunk.
     """
     df = spark.createDataFrame(table.combine_chunks())
     if table.num_rows <= _ROWS_OF_A_TASK:
@@ -32,16 +32,18 @@ def rows_of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def frame_of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """The rows of a table of the driver; the types are those that `narrowed` leaves."""
+    """Return the rows of a table of the driver; its types are those that `narrowed` leaves."""
     if not table.num_columns:
         return spark.range(table.num_rows).select()
-    names = [f"c{place}" for place in range(table.num_columns)]  # Spark knows no two columns that differ in case only
+    names = [
+        f"c{place}" for place in range(table.num_columns)
+    ]  # Spark treats columns that differ only in case as the same
     df = rows_of_table(spark, table.rename_columns(names))
     return described(df, table.schema)
 
 
 def described(df: DataFrame, schema: pa.Schema) -> DataFrame:
-    """Return the columns in their order, with the names and the metadata of an Arrow schema."""
+    """Return the columns in order, with the names and the metadata of an Arrow schema."""
     from pyspark.sql import functions
 
     columns = [
@@ -57,7 +59,7 @@ def spark_metadata(field: pa.Field) -> dict[str, str]:
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """The schema for a function of Arrow batches; nothing in it may be null."""
+    """Return the schema for a function of Arrow batches; nothing in it may be null."""
     from pyspark.sql.types import StructField, StructType
 
     return StructType(
@@ -66,7 +68,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 
 def spark_type(kind: pa.DataType) -> DataType:
-    """Only the types that published columns have."""
+    """Return the Spark type for one of the types that published columns have."""
     from pyspark.sql import types
 
     if pa.types.is_timestamp(kind):

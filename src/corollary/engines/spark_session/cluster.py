@@ -1,4 +1,5 @@
-"""Whether a Spark cluster is there and has room. Spark itself tries an address for a minute and waits for executors for ever."""
+"""Whether a Spark cluster is reachable and has room. Spark itself tries an address for a minute, and waits for
+executors for ever."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def is_on_this_machine(master: str) -> bool:
 
 
 def check_reachable(master: str) -> None:
-    """Raises SparkUnavailableError where nobody listens at the address of a standalone master."""
+    """Raise SparkUnavailableError if nothing listens at the address of a standalone master."""
     if not master.startswith("spark://"):
         return
     refusals = []
@@ -46,10 +47,10 @@ def check_reachable(master: str) -> None:
 
 
 def await_executor(spark: SparkSession, master: str) -> None:
-    """Returns when the first executor is there; stops the session and raises SparkUnavailableError when none comes."""
+    """Return when the first executor has started; if none does, stop the session and raise SparkUnavailableError."""
     seconds = float(spark.conf.get(EXECUTOR_TIMEOUT, "0") or 0)
     if spark.conf.get("spark.dynamicAllocation.enabled", "false") == "true":
-        return  # executors come with the first job
+        return  # executors start with the first job
     end = time.monotonic() + seconds
     while seconds and not _executors(spark):
         if time.monotonic() > end:
@@ -63,5 +64,5 @@ def await_executor(spark: SparkSession, master: str) -> None:
 
 
 def _executors(spark: SparkSession) -> int:
-    # The driver is among them.
+    # The list includes the driver.
     return int(spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()) - 1

@@ -15,7 +15,7 @@ from corollary.diagnostics.catalogue import DiagnosticKind
 
 
 class SparkUnavailableError(RuntimeError):
-    """Spark cannot start on this machine: `message` says why, `hint` what to do about it."""
+    """Raised if Spark cannot start on this machine: `message` gives the reason, `hint` what to do about it."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(f"{message}\nhint: {hint}")
@@ -34,7 +34,7 @@ _UNREADABLE = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "FAILED_JDBC")
 def named_failures(
     stage: str, source: str, span: Span | None = None, kind: DiagnosticKind | None = None
 ) -> Iterator[None]:
-    """Errors of Spark inside become a `ProgramError` that says which stage failed on which source, and why in a line."""
+    """Raise errors of Spark inside the block as a `ProgramError` with the stage, the source and the reason in one line."""
     try:
         yield
     except Exception as error:
@@ -50,7 +50,7 @@ def is_of_spark(error: Exception) -> bool:
 
 
 def explained(error: Exception) -> tuple[str, str]:
-    """The condition that Spark names, or "", and its message in one line, with the last cause where there is one."""
+    """Return Spark's error condition, or "", and its message in one line, with the last cause if there is one."""
     text = str(error)
     if found := _CONDITION.search(text):
         condition, message = found[1], found[2]
@@ -58,7 +58,7 @@ def explained(error: Exception) -> tuple[str, str]:
         condition, message = "", re.sub(r"^An error occurred while calling \S+\s*:?\s*", "", text)
         message = re.sub(r"^[\w.$]+(?:Exception|Error): ", "", message).partition("\n")[0]
     if "Python worker" in message and (lines := text.strip().splitlines()):
-        message = lines[-1]  # of a traceback
+        message = lines[-1]  # the last line of a traceback
     message = " ".join(message.split())
     causes = _CAUSE.findall(f"{text}\n{getattr(error, '_stackTrace', None) or ''}")
     if causes and causes[-1] not in message:

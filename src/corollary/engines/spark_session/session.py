@@ -1,4 +1,4 @@
-"""Starts Spark: inside this process, tuned for many short rounds on one machine, or as the driver of a cluster."""
+"""Starting Spark: inside this process, tuned for many short rounds on one machine, or as the driver of a cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Setting(NamedTuple):
 
 
 def settings(cores: int, heap_megabytes: int) -> tuple[Setting, ...]:
-    """Every setting that differs from Spark's defaults, with its reason."""
+    """Return every setting that differs from Spark's defaults, with its reason."""
     return (
         Setting("spark.master", f"local[{cores}]", "one task per core, inside this process"),
         Setting("spark.driver.memory", f"{heap_megabytes}m", "driver and tasks share it; the default is 1 GB"),
@@ -60,7 +60,7 @@ _ON_ONE_MACHINE = {
 
 
 def cluster_settings(master: str, heap_megabytes: int) -> tuple[Setting, ...]:
-    """Every setting that differs from Spark's defaults where the tasks run on a cluster, with its reason."""
+    """Return every setting that differs from Spark's defaults where the tasks run on a cluster, with its reason."""
     kept = ("spark.driver.host", "spark.driver.bindAddress") if is_on_this_machine(master) else ()
     own = [one for one in settings(1, heap_megabytes) if one.key not in _ON_ONE_MACHINE or one.key in kept]
     return (
@@ -77,7 +77,7 @@ def start_session(
     heap_megabytes: int | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A Spark session in this process, on all cores and a quarter of the memory unless said otherwise.
+    """Return a Spark session in this process, on all cores and a quarter of the memory unless said otherwise.
 
     `overrides` are Spark settings that win over Corollary's; `spark.master` among them names a cluster. What `spark-submit` was
     given wins as well, and comes before Corollary's own settings. A session that is already active is returned as it is: a
@@ -111,7 +111,7 @@ def start_session(
 
 
 def _submitted() -> dict[str, str]:
-    """The settings that `spark-submit` was given, where it started this process."""
+    """Return the settings from `spark-submit`, if it started this process."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         return {}
     from pyspark import SparkConf, SparkContext
@@ -123,18 +123,18 @@ def _submitted() -> dict[str, str]:
 def _launch_environment(pyspark_folder: Path, master: str) -> dict[str, str]:
     variables = {
         "JAVA_HOME": str(shim_home(find_java().program)),
-        # Workers must run this interpreter, with these packages, and not whichever python3 comes first.
+        # Workers must run this interpreter with these packages, not whichever python3 comes first.
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
     if is_on_this_machine(master):
-        # Without it Spark looks the host name up before it reads its settings, and warns.
+        # Otherwise Spark resolves the host name before it reads its settings, and warns.
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
     if not is_local(master) and (python := os.environ.get("PYSPARK_PYTHON")):
-        # On other machines the interpreter may lie elsewhere.
+        # On other machines the interpreter may be elsewhere.
         variables["PYSPARK_PYTHON"] = python
     if (pyspark_folder / "jars").is_dir():
-        # The Spark that came with PySpark, even if the shell points to another, whose version may differ.
+        # The Spark that came with PySpark, even if the shell points to another one, whose version may differ.
         variables["SPARK_HOME"] = str(pyspark_folder)
     return variables
 

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class StepReport:
-    """What maintaining a hyper-node cost: the strategy and the reason for it, rounds, rule instances, and time.
+    """The cost of maintaining a hyper-node: the strategy and the reason for it, rounds, rule instances, and time.
 
     `overdeleted` counts the facts of the first phase, `rederived` those of them that were rederived or proved,
     `deleted` and `inserted` the visible changes.

@@ -1,7 +1,8 @@
-"""Aggregates inside Spark: where all values are integers that are their own ids, and always for counts.
+"""Aggregates inside Spark: counts always, others if all values are integers or doubles inside their ids.
 
-Spark aggregates partially before it shuffles, so a giant group costs no memory here. Sums are taken as decimals of 29 digits,
-which no number of rows overflows; what doesn't fit into an id, and averages, which are doubles, become constants in a last stage.
+Spark aggregates partially before it shuffles, so a giant group costs no memory here. Sums are decimals of 29 digits,
+which no number of rows overflows; sums that do not fit into an id, and averages, which are doubles, become constants in
+a last stage.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _NATIVE = ("count", "min", "max", "sum", "avg")
 
 @dataclass(frozen=True)
 class NativeAggregates:
-    """`n` counts a group's rows; `r{i}` is the raw result of operation i, `m{i}` how many values an average has."""
+    """Spark's aggregates: `n` counts a group's rows; `r{i}` is the raw result of operation i, `m{i}` the number of
+    values in an average."""
 
     functions: tuple[str, ...]
     expressions: tuple[str, ...]
@@ -47,7 +49,7 @@ class NativeAggregates:
         return any(function in ("sum", "avg") for function in self.functions)
 
     def results(self, groups: int) -> list[str]:
-        """The ids of the results as expressions, where no constant has to be made."""
+        """Return the ids of the results as expressions, for results that need no new constant."""
         return [
             f"{f'shiftleft(r{i}, 2)' if function == 'count' else f'r{i}'} AS c{groups + i}"
             for i, function in enumerate(self.functions)
@@ -57,7 +59,7 @@ class NativeAggregates:
 def native_aggregates(
     operations: Sequence[AggregateOperation], arguments: Sequence[str], classes: Sequence[int]
 ) -> NativeAggregates | None:
-    """The aggregates as Spark has them; None where some of them depend on values that ids don't tell."""
+    """Return the aggregates as Spark expressions; None if some depend on values that ids do not contain."""
     expressions, raw = ["count(1) AS n"], []
     for i, (operation, argument, mask) in enumerate(zip(operations, arguments, classes, strict=True)):
         distinct = "DISTINCT " if operation.distinct else ""
@@ -78,7 +80,8 @@ def native_aggregates(
 
 
 def _decided(function: str, classes: int) -> bool:
-    """Whether ids of these classes tell an aggregate: their order does, where all are integers or all are doubles."""
+    """Return whether ids alone decide an aggregate over these classes, because they are ordered like their integers or
+    doubles."""
     match function:
         case "count":
             return True
@@ -90,7 +93,7 @@ def _decided(function: str, classes: int) -> bool:
 
 @dataclass(frozen=True)
 class FinishStage:
-    """Constants from the raw results of groups."""
+    """The stage that turns the raw results of groups into constants."""
 
     groups: int
     functions: tuple[str, ...]
@@ -121,7 +124,7 @@ class FinishStage:
 def _integers(column: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
     try:
         return column.cast(pa.int64()).to_numpy()  # type: ignore[no-any-return]
-    except pa.ArrowInvalid:  # some sum needs more than 64 bits
+    except pa.ArrowInvalid:  # a sum needs more than 64 bits
         return None
 
 

@@ -1,4 +1,4 @@
-"""Which classes of constants each column of an algebra may hold, from the profiles of the relations it reads."""
+"""The classes of constants that each column of an algebra may hold, from the profiles of the relations it reads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ ScanClasses = Callable[[Scan], tuple[int, ...]]
 
 
 class Classes:
-    """`scans` tells the masks of a relation's columns; it is asked only where an answer depends on them."""
+    """The classes of columns; `scans` returns the masks of a relation's columns, and is called only if an answer
+    depends on them."""
 
     def __init__(self, scans: ScanClasses) -> None:
         self._scans = scans
@@ -82,7 +83,7 @@ class Classes:
                 raise AssertionError(f"no relation gives {column}")
 
     def _of_expression(self, expression: Term, node: Algebra) -> int:
-        """The classes of what is computed: exact where Spark's expressions are, else by the kind of the result."""
+        """Return the classes of a computed value: exact if Spark's expressions are, otherwise by the kind of the result."""
         if isinstance(expression, (Variable, Constant)):
             return self.of_term(expression, node)
         names = {variable.name for variable in variables_of(expression)}
@@ -111,7 +112,7 @@ class Classes:
 
     @staticmethod
     def is_made(node: Algebra, column: str) -> bool:
-        """Whether a column may have constants that this very algebra makes, so that the universe doesn't know them yet."""
+        """Return whether this algebra itself may make constants of a column, which the universe does not know yet."""
         match node:
             case Project():
                 source = dict(node.outputs)[column]
@@ -145,10 +146,10 @@ class Classes:
 
 
 def decided_by_ids(compare: Compare, left: int, right: int) -> bool:
-    """Whether the ids of two constants of these classes tell if a comparison holds.
+    """Return whether the ids of two constants of these classes decide a comparison.
 
-    Integers inside ids are ordered as their ids are, and so are doubles inside ids. Equality is identity, except that a double
-    or a float may equal another number, and a moment another one, and that NaN differs from itself.
+    Ids of integers are ordered like the integers, and ids of inline doubles like the doubles. Equality is identity,
+    except that a double or a float may equal another number, a moment another moment, and that NaN differs from itself.
     """
     if not (left | right) & ~INLINE_DOUBLES:
         return True

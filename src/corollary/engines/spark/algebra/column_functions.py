@@ -52,7 +52,7 @@ _Number: TypeAlias = int | float | Decimal
 
 
 def compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
-    """Whether `left operator right` holds, NULL where that has no value."""
+    """Return the column `left operator right`, NULL where it has no value."""
     if (found := _of_doubles(terms, operator, left, right)) is not None:
         return found
     if _is_number(left) and not _is_number(right):
@@ -67,14 +67,14 @@ def compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> Colu
         case Kind.STRING:
             sides = [terms.text(side) for side in (left, right)]
             _check_types(operator, sides)
-        case _:  # two variables may both be something else, which has an order too
+        case _:  # two variables may both hold other values, which are ordered, too
             plain = kind is None or operator == "!="
             sides = [terms.number(side, strict=plain) for side in (left, right)]
     return _holds(operator, sides)
 
 
 def numbers_compared(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
-    """Compare two terms as numbers: anything else has no value."""
+    """Return the comparison of two terms as numbers; without a value where one is not a number."""
     if (found := _of_doubles(terms, operator, left, right)) is not None:
         return found
     if _is_number(left) and not _is_number(right):
@@ -90,21 +90,21 @@ def _holds(operator: str, sides: list[ColumnTerm]) -> ColumnTerm:
 
 
 def _check_types(operator: str, sides: list[ColumnTerm]) -> None:
-    """Raise `NotAColumnError` where a value may be missing: values of different types differ, and no expression can tell the two
-    apart."""
+    """Raise `NotAColumnError` if a value may be missing: values of different types differ, and no expression tells the
+    cases apart."""
     if operator == "!=" and not all(side.always for side in sides):
         raise NotAColumnError
 
 
 def _kind(terms: ColumnTerms, side: Term) -> Kind | None:
-    """The kind of a side, where it shows: of variables only that they are strings."""
+    """Return the kind of a side if it is known; of variables only that they are strings."""
     if isinstance(side, Variable):
         return Kind.STRING if not terms.variables[side.name].classes & ~STRINGS else None
     return terms.of(side).kind
 
 
 def _of_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm | None:
-    """The comparison of a double; integers are compared with a double that a rule names as integers."""
+    """Return a comparison with a double; integers are compared with a literal double as integers."""
     if not isinstance(left, Constant) and terms.is_double(left):
         return compared_doubles(terms, operator, left, right)
     if not isinstance(right, Constant) and terms.is_double(right):
@@ -117,7 +117,7 @@ def _is_number(side: Term) -> bool:
 
 
 def _with_number(side: ColumnTerm, operator: str, number: _Number) -> ColumnTerm:
-    """Integers compared with a number of any kind are integers compared with a whole one."""
+    """Return the comparison of integers with a literal number, which becomes a comparison with an integer."""
 
     def always(holds: bool) -> ColumnTerm:
         whether = "TRUE" if holds else "FALSE"
@@ -131,7 +131,7 @@ def _with_number(side: ColumnTerm, operator: str, number: _Number) -> ColumnTerm
     low, high = math.floor(number), math.ceil(number)
     if operator in ("=", "!=") and low != high:
         return always(operator == "!=")
-    whole = low if operator in ("<=", ">") else high  # an integer below 2.5 is below 3, one above it is above 2
+    whole = low if operator in ("<=", ">") else high  # an integer below 2.5 is below 3, and above 2.5 is above 2
     if abs(whole) >= _LONG:
         return always(operator == "!=" or operator.startswith("<" if whole > 0 else ">"))
     return ColumnTerm(Kind.BOOLEAN, f"({side.sql} {_SQL.get(operator, operator)} ({whole}L))").also(side)
@@ -198,7 +198,7 @@ def _not(terms: ColumnTerms, arguments: Sequence[Term]) -> ColumnTerm:
 
 
 def _guard(yes: int, unsure: int, ranged: tuple[int | None, int | None] | None = None) -> Function:
-    """True of the classes `yes`; the class alone does not tell it of the classes `unsure`."""
+    """Return a guard that is true of the classes `yes`, and undecided by the class alone for `unsure`."""
 
     def function(terms: ColumnTerms, arguments: Sequence[Term]) -> ColumnTerm:
         (argument,) = arguments
@@ -223,7 +223,7 @@ def _guard(yes: int, unsure: int, ranged: tuple[int | None, int | None] | None =
 
 
 def _negated(guard: Function, never: int) -> Function:
-    """True of values of other datatypes, and not of the classes `never`, which are none of any datatype."""
+    """Return a guard that is true of other datatypes, but not of the classes `never`, which have no datatype."""
 
     def function(terms: ColumnTerms, arguments: Sequence[Term]) -> ColumnTerm:
         (argument,) = arguments
@@ -264,11 +264,11 @@ def _to_integer(terms: ColumnTerms, arguments: Sequence[Term]) -> ColumnTerm:
 
 # -- column texts ------------------------------------------------------------------------------------------------------
 
-# Built-ins on strings as column expressions, as far as Spark means what the language means.
+# Built-ins on strings as column expressions, where Spark's meaning is the language's.
 #
-# Spark's texts are UTF-8: it counts, cuts and orders them by code points, as the language does. Its case mappings are those
-# of another version of Unicode, so they are taken for ASCII only; its regular expressions are Java's, so only patterns are
-# taken that mean the same everywhere.
+# Spark's texts are UTF-8: it counts, cuts and orders them by code points, as the language does. Its case mappings
+# belong to another version of Unicode, so they are used for ASCII only. Its regular expressions are Java's, so only
+# patterns that mean the same in both are used.
 
 _LONGEST = 1 << 30
 
@@ -366,7 +366,7 @@ def _divided(terms: ColumnTerms, arguments: Sequence[Term]) -> tuple[ColumnTerm,
         raise NotAColumnError
     found = terms.text(text)
     if not found.always:
-        raise NotAColumnError  # IF takes no value for FALSE
+        raise NotAColumnError  # IF has no value for FALSE here
     return found, terms.text(part)
 
 
@@ -389,7 +389,7 @@ _RANGE = re.compile(r"([A-Za-z0-9])-([A-Za-z0-9])")
 
 
 def _java(pattern: str, *, whole: bool) -> str:
-    """A plain pattern for Java; raises where it may mean something else there, or take more than linear time."""
+    """Return a plain pattern for Java; raise if Java may read it differently, or take more than linear time."""
     ranges = (bounds for one in re.findall(_CLASS, pattern) for bounds in _RANGE.findall(one))
     if not _PLAIN.fullmatch(pattern) or any(low > high for low, high in ranges):
         raise NotAColumnError
@@ -399,11 +399,11 @@ def _java(pattern: str, *, whole: bool) -> str:
     return ended.replace(".", r"[^\n]")
 
 
-_MOST_OPTIONAL = 3  # pieces with `?`: each may double the ways that Java tries
+_MOST_OPTIONAL = 3  # pieces with `?`; each may double the number of attempts in Java
 
 
 def _is_linear_in_java(pattern: str, *, whole: bool) -> bool:
-    """Whether backtracking takes linear time: with one repetition that is tried from few places, or that nothing follows."""
+    """Return whether backtracking takes linear time: one repetition, tried from few positions or followed by nothing."""
     (pieces,) = read_regex(pattern, "").root.branches
     repeated = [place for place, piece in enumerate(pieces) if isinstance(piece, Repetition)]
     endless = [place for place in repeated if pieces[place].most is None]  # type: ignore[union-attr]
@@ -412,7 +412,7 @@ def _is_linear_in_java(pattern: str, *, whole: bool) -> bool:
     if not endless or whole or pattern.startswith("^") or endless[0] == len(pieces) - 1:
         return True
     inside = _characters(pieces[endless[0]])
-    # A character before the repetition that cannot be part of it keeps the runs apart that are tried from different places.
+    # If the character before the repetition cannot be part of it, runs that start at different positions do not overlap.
     return any(
         isinstance(piece, CharacterSet) and without(piece.ranges, inside) == piece.ranges
         for piece in pieces[: endless[0]]

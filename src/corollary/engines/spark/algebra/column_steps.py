@@ -1,4 +1,4 @@
-"""Each computation and comparison of a rule's body as a step over columns, or not at all."""
+"""Computations and comparisons of a rule's body as steps over columns, if Spark can do them exactly."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 NO_VALUE_ID = -1
 """What a computation under negation gives where it has no value: no constant has this id, so no fact has it."""
-_LONGEST = 20_000  # characters of an expression: texts of texts of texts grow
+_LONGEST = 20_000  # characters of an expression, since nested text functions multiply it
 _ID_COLUMN = re.compile(r"\b[vc]\d+\b")
 
 
 @dataclass(frozen=True)
 class Step:
-    """A condition `sql` that rows must meet, or the ids of a new `column`, NULL where there is no value.
+    """A condition `sql` that rows must meet, or the ids of a new `column`, NULL for no value.
 
-    `texts` are the columns whose texts the expression needs. A condition that is `negated` is met where `sql` is not TRUE.
+    `texts` are the columns whose texts the expression needs. A `negated` condition is met if `sql` is not TRUE.
     """
 
     sql: str
@@ -61,12 +61,12 @@ class Step:
 
     @property
     def of_one_text(self) -> str | None:
-        """The column whose texts alone decide the step."""
+        """The column whose texts alone decide the step, None if there is more than one."""
         return next(iter(self.texts)) if len(self.texts) == 1 and not _ID_COLUMN.search(self.sql) else None
 
     @property
     def filter(self) -> str | None:
-        """Which rows stay, once a new column is there; NULL means none."""
+        """The condition on rows to keep after the new column is added; NULL means to drop the row."""
         if self.column is None:
             return f"NOT coalesce({self.sql}, FALSE)" if self.negated else self.sql
         if self.checks:
@@ -80,7 +80,7 @@ class Step:
 
 @dataclass
 class Steps:
-    """Makes the steps of a chain one after the other; `known` tells of the variables, more of them with every step."""
+    """The steps of a chain, made one after the other; `known` describes the variables, and grows with every step."""
 
     known: dict[str, Known]
     column: Callable[[str], str]
@@ -90,7 +90,7 @@ class Steps:
     """Whether the universe has the constants of a variable by now."""
 
     def step(self, node: Filter | Extend) -> Step:
-        """Raises `NotAColumnError` where tasks have to do it."""
+        """Return the step for a node; raise `NotAColumnError` if tasks must run it."""
         found = self._compare(node.compare) if isinstance(node, Filter) else self._compute(node.compute, node.checks)
         if len(found.sql) > _LONGEST:
             raise NotAColumnError
@@ -101,7 +101,8 @@ class Steps:
         return found
 
     def early_conditions(self, chain: Sequence[Filter | Extend]) -> list[str]:
-        """Conditions of a chain for tasks that columns decide before: on doubles still to be made, and on what is there."""
+        """Return conditions of a chain for tasks that columns decide first: those on doubles to be made, and on
+        existing columns."""
         conditions = []
         unmade: set[str] = set()
         for node in chain:
@@ -178,21 +179,21 @@ class Steps:
 
 
 def _value(term: ColumnTerm) -> tuple[Condition, ...]:
-    """Where an expression without a value stops the run, tasks say so."""
+    """Return the conditions under which a value exists, if a missing one stops the run, which only tasks can do."""
     return () if term.always else (Condition(f"({term.sql} IS NOT NULL)", term.texts),)
 
 
 def literal(number: int) -> str:
-    """A long as Spark's parser takes it, the least one too."""
+    """Return a long as a literal of Spark SQL; the least one needs a detour."""
     return f"CAST({number} AS BIGINT)"
 
 
 # -- column stages -----------------------------------------------------------------------------------------------------
 
-# Runs the steps of a chain on data frames: conditions and new columns inside Spark, texts from the universe.
+# Running the steps of a chain on data frames: conditions and new columns inside Spark, texts from the universe.
 #
-# A function of one text is computed once for each text that the universe has, and joined by id. Rows for which Spark's
-# expressions are not exact are separated and left to tasks; texts like that are counted first, and mostly there are none.
+# A function of one text is computed once for each text in the universe, and joined by id. Rows for which Spark's
+# expressions are not exact are separated and left to tasks; such texts are counted first, and usually there are none.
 
 _SENT = 1_000_000
 """Rows of a mapping that go to every task; more of them meet their partners by a shuffle."""
@@ -209,26 +210,26 @@ class KnownTexts(Protocol):
     def forms(self) -> DataFrame: ...
 
     def put_down(self, df: DataFrame) -> tuple[DataFrame, int]:
-        """Rows in a table for as long as the job runs, and how many they are."""
+        """Store rows in a table for the duration of the job; return the table and the number of rows."""
         ...
 
 
 @dataclass(frozen=True)
 class MintedTexts:
-    """Strings that steps made, beside their ids, in rows that are put down."""
+    """Strings that steps made, with their ids, in stored rows."""
 
     df: DataFrame
     pairs: tuple[tuple[str, str], ...]
     happened: bool = True
 
     def terms(self) -> DataFrame:
-        """The universe rows of the strings, with repetitions."""
+        """Return rows of the universe for the strings; they may repeat."""
         return terms_of_texts(self.df, self.pairs)
 
 
 @dataclass
 class Stage:
-    """The rows after all steps, the rows that tasks have to look at instead, and the constants that were made."""
+    """The result of all steps: the rows, the rows left to tasks, and the constants that were made."""
 
     df: DataFrame
     rest: list[DataFrame] = field(default_factory=list)
@@ -236,7 +237,7 @@ class Stage:
 
 
 def can_split(steps: Sequence[Step], columns: Sequence[str]) -> bool:
-    """Whether the rows for which all steps are exact can be told from the others."""
+    """Return whether a condition can separate the rows for which all steps are exact."""
     conditions = [one for step in steps for one in step.exact]
     of_texts = [one for one in conditions if one.texts]
     if any(len(one.texts) > 1 or not one.texts <= set(columns) for one in of_texts):
@@ -247,7 +248,7 @@ def can_split(steps: Sequence[Step], columns: Sequence[str]) -> bool:
 
 
 def run_steps(df: DataFrame, steps: Sequence[Step], universe: KnownTexts) -> Stage:
-    """`can_split` says yes to the steps."""
+    """Run steps for which `can_split` is true."""
     columns = df.columns
     conditions = list(dict.fromkeys(one for step in steps for one in step.exact))
     rest: list[DataFrame] = []
@@ -270,7 +271,7 @@ def run_steps(df: DataFrame, steps: Sequence[Step], universe: KnownTexts) -> Sta
 
 
 def exact_sql(steps: Sequence[Step]) -> str:
-    """Whether every step is exact that a row comes to: what a step drops, the next ones need not know."""
+    """Return the condition that every step which a row reaches is exact; steps after the row is dropped do not matter."""
     found = "TRUE"
     for step in reversed(steps):
         if step.filter is not None and found != "TRUE":
@@ -281,7 +282,7 @@ def exact_sql(steps: Sequence[Step]) -> str:
 
 
 def _without_odd_texts(df: DataFrame, condition: Condition, universe: KnownTexts) -> tuple[DataFrame, list[DataFrame]]:
-    """The rows whose text meets a condition, and those whose text does not, if there are any."""
+    """Return the rows whose text meets a condition, and a list with the other rows if there are any."""
     (column,) = condition.texts
     odd, count = universe.put_down(_texts(universe, column).where(f"NOT {condition.sql}").select(column))
     if not count:
@@ -291,7 +292,7 @@ def _without_odd_texts(df: DataFrame, condition: Condition, universe: KnownTexts
 
 
 def _run(df: DataFrame, steps: Sequence[Step], universe: KnownTexts) -> Stage:
-    """Step by step, so that what a condition drops is not looked up any more."""
+    """Run the steps one by one, so that rows dropped by a condition are not looked up any more."""
     pairs: list[tuple[str, str]] = []
     looked_up: set[str] = set()
     for step in steps:
@@ -319,13 +320,13 @@ def _run(df: DataFrame, steps: Sequence[Step], universe: KnownTexts) -> Stage:
 
 
 def _texts(universe: KnownTexts, column: str) -> DataFrame:
-    """The strings of the universe under the name of a column, and their texts."""
+    """Return the strings of the universe as ids under the name of a column, with their texts."""
     found = universe.forms().where(is_in_sql("id", STRINGS))
     return found.selectExpr(f"id AS {column}", f"canonical AS {text_column(column)}")
 
 
 def _where_text(df: DataFrame, column: str, step: Step, universe: KnownTexts) -> DataFrame:
-    """A condition on one text: which texts meet it is asked of the universe."""
+    """Return the rows that meet a condition on one text, evaluated once per text of the universe."""
     found = _texts(universe, column).where(step.sql).select(column)
     count = universe.known_rows
     if count > _SENT:
@@ -334,7 +335,7 @@ def _where_text(df: DataFrame, column: str, step: Step, universe: KnownTexts) ->
 
 
 def _mapped(df: DataFrame, column: str, step: Step, universe: KnownTexts) -> DataFrame:
-    """A new column that is a function of one text, which is computed once for each text."""
+    """Return the rows with a new column that is a function of one text, computed once per text."""
     more = [f"{step.text} AS {text_column(step.column or '')}"] if step.text is not None else []
     mapping = _texts(universe, column).selectExpr(column, f"{step.sql} AS {step.column}", *more)
     joined = df.join(_hinted(mapping, universe.known_rows), [column], "left" if step.total else "inner")
@@ -352,11 +353,11 @@ def _hinted(df: DataFrame, rows: int) -> DataFrame:
     return broadcast(df) if rows <= _SENT else df
 
 
-# Rows of the universe for strings that Spark itself made: printable ASCII inside Spark, everything else in tasks.
+# Rows of the universe for strings that Spark made: printable ASCII inside Spark, everything else in tasks.
 
 
 def terms_of_texts(df: DataFrame, pairs: Sequence[tuple[str, str]]) -> DataFrame:
-    """The universe rows of strings whose ids and texts stand in pairs of columns; rows without a text have none."""
+    """Return rows of the universe for strings whose ids and texts are in pairs of columns; nothing for rows without a text."""
     from pyspark.sql import functions as F  # noqa: N812
 
     parts = [df.select(F.col(number).alias("id"), F.col(text).alias("canonical")) for number, text in pairs]
@@ -369,7 +370,7 @@ def terms_of_texts(df: DataFrame, pairs: Sequence[tuple[str, str]]) -> DataFrame
 
 
 def _common() -> Column:
-    """`strings_in_programs` for printable ASCII."""
+    """Return the form that `strings_in_programs` gives, for printable ASCII."""
     from pyspark.sql import functions as F  # noqa: N812
 
     text = F.col("canonical")

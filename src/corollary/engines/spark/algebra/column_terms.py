@@ -1,8 +1,8 @@
-"""Expressions as Spark's own column expressions over ids, for the rows where these are exact.
+"""Expressions as Spark column expressions over ids, for the rows in which these are exact.
 
-An id tells the class of its constant, and integers, doubles and booleans are inside their ids. So most arithmetic needs neither
-Python nor the universe. What Spark would compute differently, or not at all, is left to tasks: an expression comes with the
-conditions under which it is right, and the profiles of the relations make most of them needless.
+An id contains the class of its constant, and integers, doubles and booleans are inside their ids. So most arithmetic
+needs neither Python nor the universe. Tasks do what Spark would compute differently, or not at all: each expression has
+conditions under which it is right, most of which the profiles of the relations prove in advance.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 
 class NotAColumnError(Exception):
-    """Raised for a term that Spark's own expressions cannot compute."""
+    """Raised for a term that Spark's expressions cannot compute."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Where it holds, an expression is right; it has a value in every row. It may depend on texts."""
+    """A condition under which an expression is right; it has a value in every row, and may depend on texts."""
 
     sql: str
     texts: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class ColumnTerm:
-    """An expression for the value of a term, NULL where it has none; `always` says that it has one in every row."""
+    """An expression for the value of a term, NULL for no value; `always` if it has a value in every row."""
 
     kind: Kind
     sql: str
@@ -63,7 +63,7 @@ class ColumnTerm:
     texts: frozenset[str] = frozenset()
 
     def also(self, *others: ColumnTerm) -> ColumnTerm:
-        """Return a copy that also depends on everything that its parts depend on."""
+        """Return a copy that also has the conditions and texts of its parts."""
         return replace(
             self,
             exact=tuple(dict.fromkeys([*self.exact, *(one for other in others for one in other.exact)])),
@@ -73,19 +73,18 @@ class ColumnTerm:
 
 
 def text_column(column: str) -> str:
-    """Where the texts of a column's strings stand."""
+    """Return the name of the column with the texts of a column's strings."""
     return f"{column}_text"
 
 
 # -- column doubles ----------------------------------------------------------------------------------------------------
 
-# Doubles as column expressions, for comparisons: those that rules name, those of columns that hold nothing else, and what is
-# computed from them. A new double is made by tasks, since Spark has no expression for the bits of one.
+# Doubles as column expressions, for comparisons: literal ones, columns with nothing but doubles, and what is computed
+# from these. A new double is made by tasks, because Spark has no expression for its bits.
 #
-# Spark computes with doubles as everybody does. Only its order is another one: there NaN equals itself and is above all
-# numbers.
+# Spark's arithmetic on doubles is the usual one. Only its order differs: there, NaN equals itself and is above all numbers.
 
-_WHOLE = 1 << 53  # up to here every integer is a double
+_WHOLE = 1 << 53  # every integer up to here is exactly a double
 _ANY = 10**300
 """From here on a result may be infinite, and what is computed with it no number."""
 _SQL = {"!=": "<>"}
@@ -100,7 +99,7 @@ def double_constant(value: float) -> ColumnTerm:
 
 
 def double_column(column: str) -> ColumnTerm:
-    """The values of a column of doubles that are their own ids."""
+    """Return the values of a column of inline doubles."""
     return ColumnTerm(Kind.DOUBLE, double_sql(column), most=MOST)
 
 
@@ -109,7 +108,7 @@ def negative_double(operand: ColumnTerm) -> ColumnTerm:
 
 
 def calculated_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
-    """`left operator right` where one side is a double."""
+    """Return `left operator right` if one side is a double."""
     a, b = (_nearest(terms, side) for side in (left, right))
     match operator:
         case "+" | "-":
@@ -124,12 +123,12 @@ def calculated_doubles(terms: ColumnTerms, operator: str, left: Term, right: Ter
 
 
 def compared_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term) -> ColumnTerm:
-    """Whether `left operator right` holds where the left side is a double and no constant."""
+    """Return whether `left operator right` holds if the left side is a double and not a constant."""
     a, b = terms.double(left), _nearest(terms, right)
     if isinstance(right, Constant):
         nearest = float(right.value)  # type: ignore[arg-type]
         operator = _with_nearest(operator, Decimal(right.value), Decimal(nearest))  # type: ignore[arg-type]
-        number = inline_double_id(nearest + 0.0)  # 0.0 for the one with a minus, which it equals
+        number = inline_double_id(nearest + 0.0)  # adding 0.0 turns -0.0 into 0.0, which it equals
         if isinstance(left, Variable) and number is not None and terms.variables[left.name].double is None:
             sql = f"({terms.variables[left.name].column} {_SQL.get(operator, operator)} {number}L)"
             return ColumnTerm(Kind.BOOLEAN, sql)
@@ -144,7 +143,7 @@ def compared_doubles(terms: ColumnTerms, operator: str, left: Term, right: Term)
 
 
 def _with_nearest(operator: str, number: Decimal, nearest: Decimal) -> str:
-    """How a double compares with the double nearest to a number where it compares so with the number itself."""
+    """Return the operator that compares a double with the nearest double of a number as `operator` does with the number."""
     if nearest == number:
         return operator
     if operator in ("=", "!="):
@@ -153,7 +152,7 @@ def _with_nearest(operator: str, number: Decimal, nearest: Decimal) -> str:
 
 
 def _nearest(terms: ColumnTerms, side: Term) -> ColumnTerm:
-    """The double nearest to a number, which is what arithmetic takes."""
+    """Return the double nearest to a number, which arithmetic uses."""
     if isinstance(side, Constant) and type(side.value) in (int, Decimal):
         try:
             return double_constant(float(side.value))  # type: ignore[arg-type]
@@ -170,16 +169,16 @@ def _nearest(terms: ColumnTerms, side: Term) -> ColumnTerm:
 INLINE = 1 << 61
 """From here on an integer is not inside its id."""
 _LONG = 1 << 63
-_ODD = re.compile("[\ud800-\udfff]")  # halves of characters, which Spark's texts cannot have
+_ODD = re.compile("[\ud800-\udfff]")  # lone surrogates, which Spark's texts cannot contain
 _SYMBOLS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 
 
 @dataclass(frozen=True)
 class Known:
-    """A variable: the column of its ids, their classes, and how far from 0 its integers are at most.
+    """A variable: the column of its ids, their classes, and the greatest absolute value of its integers.
 
-    A text that was computed before has its expression in `text`, over the columns of texts `of`. A double that tasks will make
-    has its value in `double`, and no column yet.
+    A text computed before has its expression in `text`, over the text columns `of`. A double that tasks will make has
+    its value in `double`, and no column yet.
     """
 
     column: str
@@ -202,18 +201,18 @@ _NOTHING = {
 
 
 def nothing(kind: Kind) -> ColumnTerm:
-    """No value in any row."""
+    """Return a term without a value in any row."""
     return ColumnTerm(kind, _NOTHING[kind], always=False)
 
 
 class ColumnTerms:
-    """`variables` has what is known of each; texts of others than strings are not asked for."""
+    """Terms as column expressions; `variables` holds what is known of each. Only texts of strings are looked up."""
 
     def __init__(self, variables: Mapping[str, Known]) -> None:
         self.variables = variables
 
     def of(self, term: Term) -> ColumnTerm:
-        """Any term whose kind shows; a variable alone has none."""
+        """Return a term whose kind is known; a variable alone has none."""
         match term:
             case Constant():
                 return _constant(term)
@@ -229,15 +228,14 @@ class ColumnTerms:
             case FunctionTerm() if term.name in FUNCTIONS:
                 try:
                     return FUNCTIONS[term.name](self, term.arguments)
-                except ValueError:  # another number of arguments
+                except ValueError:  # a wrong number of arguments
                     raise NotAColumnError from None
             case _:
                 raise NotAColumnError
 
     def number(self, term: Term, *, strict: bool = False) -> ColumnTerm:
-        """A term as an integer; other numbers are left to tasks, and what is no number has no value. With `strict`, that too
-        is left to tasks.
-        """
+        """Return a term as an integer; other numbers are left to tasks, and other values are no value (with `strict`,
+        they are left to tasks, too)."""
         if not isinstance(term, Variable):
             found = self.of(term)
             if found.kind == Kind.INTEGER:
@@ -264,14 +262,14 @@ class ColumnTerms:
         )
 
     def is_double(self, term: Term) -> bool:
-        """Whether a term has doubles only that are inside their ids; a column of other numbers, too, is left to tasks."""
+        """Return whether all values of a term are inline doubles; a column with other numbers, too, is left to tasks."""
         if isinstance(term, Variable):
             known = self.variables[term.name]
             return known.double is not None or (bool(known.classes) and not known.classes & ~INLINE_DOUBLES)
         return self.of(term).kind == Kind.DOUBLE
 
     def double(self, term: Term) -> ColumnTerm:
-        """A term that has doubles only."""
+        """Return a term all of whose values are doubles."""
         if not isinstance(term, Variable):
             return self.of(term)
         known = self.variables[term.name]
@@ -301,7 +299,7 @@ class ColumnTerms:
         return ColumnTerm(Kind.STRING, text_column(known.column), always=is_text, texts=frozenset({known.column}))
 
     def _of_kind(self, term: Term, kind: Kind) -> ColumnTerm:
-        """An expression where it is of this kind; what is of another kind has no value."""
+        """Return an expression of this kind; without a value where the term is of another kind."""
         found = self.of(term)
         return found if found.kind == kind else nothing(kind).also(found)
 
@@ -336,7 +334,7 @@ def _calculated(operator: str, left: ColumnTerm, right: ColumnTerm) -> ColumnTer
         fits = f"({found} IS NOT NULL OR {a} IS NULL OR {b} IS NULL)"
         return ColumnTerm(Kind.INTEGER, found, (Condition(fits, left.texts | right.texts),), most=_LONG)
     if left.most >= _LONG:
-        raise NotAColumnError  # the least integer by -1
+        raise NotAColumnError  # the least integer divided by -1
     if right.most == 0:
         return nothing(Kind.INTEGER)
     always = _is_literal(b)
@@ -356,7 +354,7 @@ def _is_literal(sql: str) -> bool:
 
 
 def id_sql(found: ColumnTerm, collisions: CollisionTable) -> tuple[str, tuple[Condition, ...]]:
-    """The id of a value, and what must hold for it."""
+    """Return the id of a value, and the conditions for it."""
     match found.kind:
         case Kind.INTEGER:
             number = f"shiftleft({found.sql}, 2)"
@@ -370,7 +368,7 @@ def id_sql(found: ColumnTerm, collisions: CollisionTable) -> tuple[str, tuple[Co
                 found.exact,
             )
         case Kind.DOUBLE:
-            raise NotAColumnError  # the universe has to learn of each
+            raise NotAColumnError  # the universe must learn each of them
         case _:
             if collisions.salts:
                 raise NotAColumnError
@@ -380,7 +378,7 @@ def id_sql(found: ColumnTerm, collisions: CollisionTable) -> tuple[str, tuple[Co
 
 
 def known_of(column: str, found: ColumnTerm) -> Known:
-    """The variable that has the value of an expression in every row."""
+    """Return the variable for an expression with a value in every row."""
     match found.kind:
         case Kind.INTEGER:
             small = found.most <= SMALL_INTEGER

@@ -1,7 +1,8 @@
 """Relational algebra as data frames over ids (paper 001, section 2.4), which Catalyst then optimises.
 
-A column of variables is named `v0, v1 …`, a column of a relation `c0, c1 …`: no text of a program reaches Spark's parser. Rows
-without columns, which Spark cannot keep, have one column `u`. Expressions are text because one call to Java is quicker than many.
+A column of variables is named `v0, v1 …`, a column of a relation `c0, c1 …`: no text of a program reaches Spark's
+parser. Rows without columns, which Spark cannot store, have one column `u`. Expressions are texts, because one call to
+Java is faster than many.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ EMPTY = "u"
 
 @dataclass(frozen=True)
 class Minting:
-    """A stage that may have made constants: its output, and what tells after a job how many batches did."""
+    """A stage that may make constants: its output, and an observation of how many batches did."""
 
     df: DataFrame
     observation: Observation
@@ -71,7 +72,7 @@ class Minting:
         return bool(seen_by(self.observation).get("batches", 1))
 
     def terms(self) -> DataFrame:
-        """The universe rows of the new constants, with repetitions."""
+        """Return rows of the universe for the new constants; they may repeat."""
         return self.df.selectExpr(f"inline({MINTED})")
 
 
@@ -79,20 +80,21 @@ MintsConstants: TypeAlias = Minting | MintedTexts
 
 
 class UniverseOfJob(KnownTexts, Protocol):
-    """The part of the universe that translation needs; `forms` is what is known now: `id`, `common`, `canonical`, `datatype`."""
+    """The part of the universe that translation needs; `forms` has the known constants: `id`, `common`, `canonical`,
+    `datatype`."""
 
     @property
     def collisions(self) -> CollisionTable: ...
 
     def settle(self, df: DataFrame, minting: list[MintsConstants]) -> DataFrame:
-        """Return the rows after adding their constants to the universe, which is a job of its own."""
+        """Add the constants of rows to the universe, in a job of its own, and return the rows."""
         ...
 
 
 class Translator:
-    """Makes the data frames of one round; `minting` has the stages among them that may make constants.
+    """The translation of one round to data frames; `minting` are its stages that may make constants.
 
-    `scans` gives the rows of a relation (columns `c0 …`), `classes` what its columns may hold.
+    `scans` returns the rows of a relation (columns `c0 …`), `classes` the classes of its columns.
     """
 
     _computes_texts = True
@@ -114,7 +116,7 @@ class Translator:
         self.minting: list[MintsConstants] = []
 
     def rows(self, node: Algebra) -> DataFrame:
-        """The rows of an algebra, with repetitions where it doesn't forbid them."""
+        """Return the rows of an algebra, which may repeat unless it forbids that."""
         match node:
             case Unit():
                 return self._spark.range(1).selectExpr(f"0L AS {EMPTY}")
@@ -138,7 +140,7 @@ class Translator:
                 return reduce(lambda left, right: left.union(right), map(self.rows, node.inputs))
 
     def column(self, name: str) -> str:
-        """The column of a data frame that holds a variable or an argument."""
+        """Return the name of the column that holds a variable or an argument."""
         if name.startswith("$"):
             return f"c{name[1:]}"
         return self._names.setdefault(name, f"v{len(self._names)}")
@@ -162,7 +164,7 @@ class Translator:
         return df.distinct() if node.distinct else df
 
     def head(self, rule: str, node: Project) -> DataFrame:
-        """The rows of a rule's head as a frame has them."""
+        """Return the rows of a rule's head with the columns of a frame."""
         self._rule = rule
         df = self.rows(node)
         return df if node.columns else df.withColumnRenamed(EMPTY, column_names(0)[0])
@@ -188,13 +190,14 @@ class Translator:
 
     @staticmethod
     def _where_any(df: DataFrame, columns: list[str], other: DataFrame, condition: str) -> DataFrame:
-        """All rows or none, as the number of rows in another data frame says."""
+        """Return all rows or none, depending on the number of rows in another data frame."""
         return df.crossJoin(other.selectExpr("count(1) AS n").where(condition)).select(*columns)
 
     # -- values ------------------------------------------------------------------------------------------------------
 
     def _values(self, node: Filter | Extend) -> DataFrame:
-        """A chain of computations and comparisons: inside Spark where that is exact, the rest in one stage of tasks."""
+        """Return the rows of a chain of computations and comparisons: inside Spark where that is exact, the rest in one
+        stage of tasks."""
         chain: list[Filter | Extend] = []
         below: Algebra = node
         while isinstance(below, (Filter, Extend)):
@@ -204,7 +207,7 @@ class Translator:
         before = len(self.minting)
         df = self._joined_by_value(self.rows(below), chain, below, before)
         steps = self._steps(chain, below)
-        # What is split is read twice: constants must not be made twice on the way.
+        # Split rows are read twice, and constants must not be made twice.
         if len(steps) < len(chain) or len(self.minting) > before or not can_split(steps, df.columns):
             steps = list(takewhile(lambda step: not step.exact, steps))
         stage = run_steps(df, steps, self._universe)
@@ -223,21 +226,21 @@ class Translator:
         return found.select(*outputs)
 
     def _joined_by_value(self, df: DataFrame, chain: list[Filter | Extend], below: Algebra, before: int) -> DataFrame:
-        """The rows of a product without pairs that the chain is known to drop: Spark joins on keys of equal or of near values."""
+        """Return the rows of a product without pairs that the chain would drop: Spark joins on keys of equal or near values."""
         known = self._maker(chain, below).known
         joins = list(value_joins(chain, below, known, discards_errors=self._discards_errors))
-        if not joins and len(self.minting) == before:  # what is split is read twice
+        if not joins and len(self.minting) == before:  # split rows are read twice
             bins = window(chain, below, known, discards_errors=self._discards_errors)
             return df if bins is None else df.where(bins[0]).union(df.where(bins[1]))
         for join in joins:
             if join.unsure is None:
                 df = df.where(join.condition)
-            elif len(self.minting) == before:  # what is split is read twice
+            elif len(self.minting) == before:  # split rows are read twice
                 df = df.where(f"NOT {join.unsure} AND {join.condition}").union(df.where(join.unsure))
         return df
 
     def _steps(self, chain: list[Filter | Extend], below: Algebra) -> list[Step]:
-        """The first operations of a chain, as far as they are column expressions."""
+        """Return the leading operations of a chain that are column expressions."""
         steps = self._maker(chain, below)
         found: list[Step] = []
         for one in chain:
@@ -282,9 +285,9 @@ class Translator:
     def _with_forms(
         self, df: DataFrame, names: list[str], node: Algebra, before: int
     ) -> tuple[DataFrame, tuple[str, ...]]:
-        """The rows of a node with the forms of the constants in some columns, and the columns that need them.
+        """Return the rows of a node with the forms of the constants in some columns, and the columns that need forms.
 
-        Where the rows themselves made such constants, a job must make them known first: what was translated since `before`.
+        If stages since `before` made such constants, a job must make them known first.
         """
         needed = [name for name in names if self._classes.of(node, name) & HASHED]
         if any(self._classes.is_made(node, name) for name in needed):
@@ -299,11 +302,11 @@ class Translator:
         return df, tuple(map(self.column, needed))
 
     def _ready_for_forms(self, df: DataFrame, node: Algebra) -> DataFrame:
-        """The rows of a node, before the forms of their constants are looked up."""
+        """Return the rows of a node before the forms of their constants are looked up."""
         return df
 
     def _forms(self, df: DataFrame, column: str) -> DataFrame:
-        """Where the forms of a column are found."""
+        """Return the data frame with the forms for a column."""
         return self._universe.forms()
 
     def _run(self, df: DataFrame, stage: Stage, outputs: list[str], *, mints: bool) -> DataFrame:
@@ -348,11 +351,12 @@ class Translator:
         return self._run(df, stage, outputs, mints=True)
 
 
-# Algebra over bags: a head comes as often as its rule has instances, which is what counting needs.
+# Algebra over bags: a head occurs once for each rule instance, as counting needs it.
 
 
 class BagTranslator(Translator):
-    """Its rules name every value of their atoms (`without_wildcards`), so that only products need care."""
+    """The translation over bags; since its rules name every value of their atoms (`without_wildcards`), only products
+    need care."""
 
     def _join(self, node: Join) -> DataFrame:
         if node.on or node.semi:
@@ -366,7 +370,7 @@ class BagTranslator(Translator):
 
 # -- node evaluation ---------------------------------------------------------------------------------------------------
 
-# The base of every evaluation of a hyper-node over frames: relations, their profiles for the join order, and the universe.
+# The base class of evaluations of a hyper-node over frames: relations, their profiles for the join order, and the universe.
 
 
 class NodeEvaluation:
@@ -383,7 +387,7 @@ class NodeEvaluation:
         self._temporary_tables: list[str] = []
 
     def _frames(self, predicate: str) -> list[Frame]:
-        """The facts before the first round; those from which a closure grows are all facts of its predicate."""
+        """Return the facts before the first round; those that a closure grows from count as facts of its predicate."""
         predicate = self._externals.get(predicate, predicate)
         handed = self._state.get(predicate)
         return [*self._store.frames(predicate), *([handed] if handed else [])]
@@ -450,7 +454,7 @@ class NodeEvaluation:
         self._temporary_tables.clear()
 
     def _teach(self, minting: list[MintsConstants]) -> None:
-        """Appends the constants that a job made to the universe; where some of them collide, `settled` runs the job again."""
+        """Append the constants of a job to the universe; if some collide, `settled` runs the job again."""
         happened = [one for one in minting if one.happened]
         if happened:
             terms = reduce(lambda left, right: left.union(right), (one.terms() for one in happened))
@@ -458,7 +462,7 @@ class NodeEvaluation:
 
 
 class GuessedSizes:
-    """Statistics for the join order; without profiles, distinct values are guessed from the number of rows."""
+    """Statistics for the join order; without profiles, the number of rows gives a guess of distinct values."""
 
     def __init__(self, size: Callable[[str], int], profile: Callable[[str, int], Profile] | None = None) -> None:
         self._size = size

@@ -1,8 +1,8 @@
-"""Profiles of columns of ids: the classes of their constants, so that comparisons and aggregates run inside Spark wherever ids
-alone decide them.
+"""Profiles of columns of ids: the classes of their constants, so that comparisons and aggregates that ids decide run
+inside Spark.
 
-A set of classes is a bit mask. The class of an id is in the id itself, so one cheap aggregate over a relation tells the classes
-of its columns, and with them the number of rows and of distinct values that the join order asks for.
+A set of classes is a bit mask. The class of an id is part of the id, so one cheap aggregate over a relation finds the
+classes of its columns, and also the numbers of rows and of distinct values for the join order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.relations import Frame
 
 _FIRST_HASHED = 8
-_LARGE, _BOOLEAN = 4, 5  # the places of integers inside ids that are not small, and of booleans
+_LARGE, _BOOLEAN = 4, 5  # bits of the mask for large integers inside ids, and for booleans
 SMALL_INTEGER = 1 << 30
 """Up to here an integer is small, to either side: sums and products of two are still inside ids."""
 
@@ -55,7 +55,7 @@ def classes_of(constant: Constant) -> int:
 
 
 def _place_sql(column: str) -> str:
-    """The place of an id's class in a mask."""
+    """Return the bit position of an id's class in a mask."""
     hashed = f"WHEN {column} & 3 = {int(Tag.HASHED)} THEN {_FIRST_HASHED} + (shiftright({column}, 2) & 7)"
     bound = SMALL_INTEGER << 2
     large = f"WHEN {column} & 3 = 0 AND ({column} > {bound}L OR {column} < -{bound}L) THEN {_LARGE}"
@@ -64,12 +64,12 @@ def _place_sql(column: str) -> str:
 
 
 def classes_sql(column: str) -> str:
-    """An aggregate: the mask of all ids in a column."""
+    """Return an aggregate for the mask of all ids in a column."""
     return f"coalesce(bit_or(shiftleft(1L, {_place_sql(column)})), 0L)"
 
 
 def is_in_sql(column: str, mask: int) -> str:
-    """Whether an id is of one of these classes."""
+    """Return a condition: the id is of one of these classes."""
     if mask & INTEGERS in (0, INTEGERS):
         if mask == INTEGERS:
             return f"({column} & 3 = 0)"
@@ -84,7 +84,7 @@ def is_in_sql(column: str, mask: int) -> str:
 
 
 def classes_of_ids(ids: np.ndarray[Any, np.dtype[np.int64]]) -> int:
-    """The mask of ids that the driver has."""
+    """Return the mask of ids in the driver."""
     inline = np.where((ids & 3 == 0) & (np.abs(ids >> 2) > SMALL_INTEGER), _LARGE, ids & 3)
     inline[are_booleans(ids)] = _BOOLEAN
     places = np.where(ids & 3 == int(Tag.HASHED), _FIRST_HASHED + (ids >> 2 & 7), inline)
@@ -103,7 +103,7 @@ _KNOWN_CLASSES: WeakKeyDictionary[DataFrame, tuple[int, ...]] = WeakKeyDictionar
 
 
 def classes_of_frame(frame: Frame) -> tuple[int, ...]:
-    """The masks of its columns alone, which cost less than a profile."""
+    """Return only the masks of its columns, which cost less than a profile."""
     known = _KNOWN.get(frame.df)
     if known is not None:
         return known.classes
@@ -114,7 +114,7 @@ def classes_of_frame(frame: Frame) -> tuple[int, ...]:
 
 
 def profile_of(frame: Frame) -> Profile:
-    """The profile of a frame; it costs a job the first time."""
+    """Return the profile of a frame; the first call runs a job."""
     known = _KNOWN.get(frame.df)
     if known is None:
         wanted = [f"{classes_sql(name)} AS k{place}" for place, name in enumerate(frame.columns)]
@@ -127,7 +127,7 @@ def profile_of(frame: Frame) -> Profile:
 
 
 def together(profiles: Sequence[Profile], arity: int) -> Profile:
-    """The profile of a union of disjoint frames; of distinct values there are at least as many as in each of them."""
+    """Return the profile of a union of disjoint frames; its numbers of distinct values are lower bounds."""
     places = range(max(1, arity))
     classes = [0 for _ in places]
     for profile in profiles:

@@ -1,11 +1,12 @@
-"""Rules as SQL views (paper 001, section 2.4.3), for people who want to read or run them in Spark SQL.
+"""Rules as SQL views (paper 001, section 2.4.3), for people who want to read them or run them in Spark SQL.
 
-Each rule is one view over the views of its body's predicates, which are named like the predicates and have the columns `a1 … an`
-with decoded values (a predicate without arguments has one column `a0`, always 0). A recursive rule reads the view of what its
-predicate has now: one run of all views is one round, and at the fixpoint they give nothing new.
+Each rule is one view over the views of the predicates in its body, which are named like the predicates and have the
+columns `a1 … an` with decoded values (a predicate without arguments has one column `a0`, always 0). A recursive rule
+reads the current view of its predicate: running all views once is one round, and at the fixpoint they return nothing
+new.
 
-The views compute with SQL's types. Where Corollary tells 1 from 1.0e0, or keeps more digits than Spark's decimals, they may
-differ from the engine.
+The views compute with SQL's types. If a program distinguishes 1 from 1.0e0, or keeps more digits than Spark's decimals,
+the views may differ from the engine.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from corollary.program import AggregateOperation, Atom, Constant, Variable
 
 @dataclass(frozen=True)
 class SqlView:
-    """The view of one rule; `text` is None where Spark SQL has no counterpart for something, and `missing` says for what."""
+    """The view of one rule; `text` is None if Spark SQL has no counterpart for something, which `missing` names."""
 
     rule: str
     predicate: str
@@ -60,7 +61,7 @@ class SqlViews:
 
     def views(self, rules: Iterable[NormalRule]) -> list[SqlView]:
         rules = list(rules)
-        for rule in rules:  # predicates choose their names first
+        for rule in rules:  # predicates get their names first
             for atom in [rule.head, *_atoms(rule)]:
                 if atom.predicate != UNIVERSE:
                     self.view_of_predicate(atom.predicate)
@@ -126,7 +127,7 @@ class SqlViews:
         return self._aggregate(source)
 
     def _aggregate(self, source: AggregateSource) -> str:
-        """Groups over the distinct bindings of all variables of the body."""
+        """Return the aggregation over the distinct bindings of all variables of the body."""
         names = source.ranged
         rule = NormalRule("aggregate", Atom("", tuple(Variable(name) for name in names)), source.body)
         plan = plan_rule(rule, self._statistics, keep_all=True)
@@ -137,7 +138,7 @@ class SqlViews:
         groups = [columns[name] for name in source.group_by]
         outputs = [*groups, *(_result(operation, columns) for operation in source.operations)]
         shown = ", ".join(f"{output} AS a{place}" for place, output in enumerate(outputs, 1))
-        # Without groups SQL gives a row for no rows at all; no binding, no group.
+        # Without groups, SQL returns one row even for no rows; here, no binding means no group.
         by = f" GROUP BY {', '.join(groups)}" if groups else " HAVING count(1) > 0"
         return f"(SELECT {shown} FROM (\n{distinct}\n){by})"
 
@@ -174,7 +175,7 @@ def _atoms(rule: NormalRule) -> list[Atom]:
 def _conditions(
     plan: RulePlan, access: Access | Absence, table: str, body: _SqlBody
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the conditions on a row of a table, and the columns of the variables that it binds."""
+    """Return the conditions on a row of a table, and the columns of the variables it binds."""
     names = {register: name for name, register in plan.registers.items()}
     conditions: list[str] = []
     bound: dict[str, str] = {}
@@ -221,7 +222,7 @@ def _result(operation: AggregateOperation, columns: dict[str, str]) -> str:
 
 
 def text_of_views(analysis: Analysis) -> str:
-    """The views of all rules of a program, each below its rule."""
+    """Return the views of all rules of a program, each after its rule as a comment."""
     rules, prefixes = analysis.graph.rules, analysis.program.prefixes
     return "\n\n".join(
         f"-- {print_rule(rules[view.rule], prefixes)}\n"

@@ -1,7 +1,8 @@
 """Pieces of SQL that no text of a program can break out of: identifiers, constants, expressions.
 
-A constant is written so that it means the same whatever the session says about escapes (`spark.sql.parser.escapedStringLiterals`)
-and about variables in SQL text (`${…}`, replaced even inside quotes): anything but plain characters goes as hexadecimal bytes.
+A constant is written so that it means the same whatever the session's settings for escapes
+(`spark.sql.parser.escapedStringLiterals`) and for variables in SQL text (`${…}`, replaced even inside quotes): anything
+but plain characters is written as hexadecimal bytes.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _.,;:!?#%&()*+/<=>@\[\]^|~-]*\Z")
 
 
 class NoSql(Exception):
-    """A rule uses something that Spark SQL has no counterpart for; the message says what."""
+    """Raised for a rule that uses something without a counterpart in Spark SQL; the message names it."""
 
 
 class SqlNames:
-    """Different identifiers for different things; Spark takes names that differ only in case for one."""
+    """Different identifiers for different things; to Spark, names that differ only in case are the same."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -114,7 +115,7 @@ _FUNCTIONS = {
 
 
 def expression(term: Term, columns: Mapping[str, str]) -> str:
-    """A term over columns; NULL where it has no value."""
+    """Return a term over columns; NULL where it has no value."""
     match term:
         case Constant():
             return constant(term.value)

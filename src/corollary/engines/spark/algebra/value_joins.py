@@ -1,8 +1,9 @@
-"""Equal values as keys of joins: where `X = Y` is all that two atoms have in common, nobody has to compare all pairs.
+"""Joins by equal values: if `X = Y` is all that two atoms have in common, not all pairs need to be compared.
 
-Constants that are equal by value have equal keys: numbers have the nearest double, everything else its id. Different ones may
-share a key, so the comparison itself still runs, on the few pairs that are left. Constants whose key the id does not give
-(numbers of many digits, moments) is compared with everything, as before.
+Constants that are equal by value have equal keys: the key of a number is the nearest double, that of everything else
+its id. Different constants may share a key, so the comparison itself still runs, on the few pairs that are left.
+Constants whose key cannot be computed from the id (numbers with many digits, moments) are still compared with
+everything.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from corollary.program import Arithmetic, Constant, Term, Variable, variables_of
 
 @dataclass(frozen=True)
 class SideKey:
-    """Columns that are equal for equal values, in rows that are not `unsure`."""
+    """Columns with equal values for equal constants, except in rows that are `unsure`."""
 
     columns: tuple[str, ...]
     unsure: str | None = None
@@ -39,7 +40,7 @@ class SideKey:
 
 @dataclass(frozen=True)
 class ValueJoin:
-    """A condition on pairs of rows, by keys that Spark joins on; and which pairs have to be looked at beside them."""
+    """A condition on pairs of rows, by keys that Spark joins on, and the pairs that must be compared besides."""
 
     condition: str
     unsure: str | None
@@ -56,7 +57,7 @@ def value_joins(
         if not _is_between(below, *(frozenset(variable.name for variable in variables_of(side)) for side in sides)):
             continue
         if not discards_errors and not one.compare.is_simple:
-            continue  # what has no value stops the run, but only in rows that are there
+            continue  # a missing value stops the run, but only in rows that exist
         try:
             yield _join(one.compare, known)
         except NotAColumnError:
@@ -66,14 +67,15 @@ def value_joins(
 def window(
     chain: Sequence[Filter | Extend], below: Algebra, known: Mapping[str, Known], *, discards_errors: bool
 ) -> tuple[str, str] | None:
-    """Two conditions, of which one holds for each pair of integers whose difference a chain bounds from both sides.
+    """Return two conditions, one of which holds for each pair of integers whose difference a chain bounds on both
+    sides.
 
-    Integers are put into bins as wide as the window, so that partners are in the same bin or in neighbouring ones, and Spark
-    joins on bins. The comparisons themselves still run.
+    Integers are put into bins as wide as the window, so that partners are in the same bin or in neighbouring ones, and
+    Spark joins on bins. The comparisons themselves still run.
     """
     ends: dict[
         tuple[str, str], tuple[list[int], list[int]]
-    ] = {}  # by pair of variables, what their difference is within
+    ] = {}  # by pair of variables: the bounds of their difference
     for one in chain:
         if not isinstance(one, Filter) or one.compare.negated or one.compare.operator not in _ENDS:
             continue
@@ -108,7 +110,7 @@ _WIDEST = 1 << 60
 
 
 def _moved(side: Term) -> tuple[str | None, int]:
-    """The variable of a term that only moves it by an integer, and by how much."""
+    """Return the variable of a term that adds an integer to it, and that integer."""
     match side:
         case Variable():
             return side.name, 0
@@ -121,7 +123,7 @@ def _moved(side: Term) -> tuple[str | None, int]:
 
 
 def _is_between(node: Algebra, left: frozenset[str], right: frozenset[str]) -> bool:
-    """Whether columns come from different sides of a product."""
+    """Return whether the two columns come from different sides of a product."""
     if not left or not right:
         return False
     while True:

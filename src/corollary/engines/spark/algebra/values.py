@@ -1,9 +1,11 @@
-"""Computations that need values: arithmetic, comparisons and aggregates inside tasks, by the functions of the embedded engine.
+"""Computations that need values: arithmetic, comparisons and aggregates inside tasks, by the functions of the embedded
+engine.
 
-Each stage is a function for `mapInArrow`. It takes batches of ids, with the forms of those constants whose values are needed in
-columns beside them, and gives ids back. Constants that the task made come back in the column `minted`, in the first row of a
-batch: facts of other rows may use them too, so a reader takes them from the stage's own output, not what later joins leave of it.
-Every batch has a universe of its own, so that the memory of a task doesn't grow with its data.
+Each stage is a function for `mapInArrow`. It gets batches of ids, with the forms of the constants whose values it needs
+in columns beside them, and returns ids. Constants that the task made are returned in the column `minted`, in the first
+row of a batch: facts of other rows may use them, too, so they must be read from the stage's own output, not from what
+later joins leave of it. Every batch has a universe of its own, so that the memory of a task does not grow with its
+data.
 """
 
 from __future__ import annotations
@@ -35,17 +37,17 @@ from corollary.program import AggregateOperation, Constant, EvaluationError, Ter
 
 # -- inline operations -------------------------------------------------------------------------------------------------
 
-# Computations and comparisons on ids of integers and doubles, which are their own ids: no universe is needed to run them.
+# Computations and comparisons on ids of inline integers and doubles, which need no universe.
 
-_GREATEST = 1 << 61  # from here on an integer is hashed
+_GREATEST = 1 << 61  # integers from here on are hashed
 
 
 def run_on_inline(
     operations: Sequence[Compute | Compare], columns: Mapping[str, str], ids: dict[str, Ids], count: int
 ) -> tuple[dict[str, Ids], int] | None:
-    """The columns after all operations and the number of rows left; None where something else than numbers inside ids takes part.
+    """Return the columns after all operations and the number of rows left; None if anything but inline numbers occurs.
 
-    `columns` tells the column of each variable, `ids` has those that are there already.
+    `columns` names the column of each variable, `ids` has the existing columns.
     """
     tags: dict[str, Tag] = {}
     try:
@@ -60,7 +62,7 @@ def run_on_inline(
 
 
 def _ids_of(found: Vector) -> Ids:
-    """Numbers as ids, where all are inside them."""
+    """Return numbers as inline ids; raise if one does not fit."""
     values = found.values
     if found.kind == Kind.INTEGER:
         if len(values) and not (int(values.min()) >= -_GREATEST and int(values.max()) < _GREATEST):
@@ -77,7 +79,7 @@ def _ids_of(found: Vector) -> Ids:
 
 
 def _tag_of(column: Ids) -> Tag:
-    """The tag that all ids of a column have."""
+    """Return the tag that all ids of a column have."""
     found = Tag(int(column[0]) & 3) if len(column) else Tag.INTEGER
     if found not in (Tag.INTEGER, Tag.DOUBLE) or ((column & 3) != found).any():
         raise NotVectorisedError
@@ -87,7 +89,7 @@ def _tag_of(column: Ids) -> Tag:
 def _run(
     operation: Compute | Compare, columns: Mapping[str, str], ids: dict[str, Ids], count: int, tags: dict[str, Tag]
 ) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-    """Which rows stay, None for all; a computation adds its column."""
+    """Return which rows stay, None for all; a computation adds its column."""
 
     def numbers(name: str) -> Vector:
         column = ids[columns[name]]
@@ -121,7 +123,7 @@ def _run(
 Array: TypeAlias = np.ndarray[Any, Any]
 
 MINTED = "minted"
-_FAILED = "[failed expression]"  # around the message of one, in what Spark says of a task
+_FAILED = "[failed expression]"  # marks the message of an expression in Spark's report of a failed task
 
 _TERM = pa.struct(list(TERM_FIELDS))
 _MINTED = pa.list_(_TERM)
@@ -129,12 +131,12 @@ MINTED_SCHEMA = f"{MINTED} array<struct<id: long, common: string, canonical: str
 
 
 def form_columns(column: str) -> tuple[str, str, str]:
-    """Where the forms of a column's constants stand; they are null beside constants that are their own id."""
+    """Return the names of the columns with the forms of a column's constants; they are null beside inline ids."""
     return f"{column}_common", f"{column}_canonical", f"{column}_datatype"
 
 
 def _learn(task: TaskUniverse, batch: pa.RecordBatch, taught: tuple[str, ...]) -> None:
-    """Teaches the forms that stand beside ids; ids in different columns may be the same."""
+    """Teach the universe of a task the forms beside ids; different columns may have the same ids."""
     for column in taught:
         ids = batch.column(column)
         forms = [batch.column(name) for name in form_columns(column)]
@@ -145,7 +147,7 @@ def _learn(task: TaskUniverse, batch: pa.RecordBatch, taught: tuple[str, ...]) -
 
 
 def minted_column(task: TaskUniverse, used: list[Ids], count: int) -> pa.Array:
-    """The column of new terms: all of a batch in its first row, if a result uses them."""
+    """Return the column of new terms: all those of a batch in its first row, if a result uses them."""
     terms = task.new_terms()
     if count and terms.num_rows:
         terms = terms.filter(pa.array(np.isin(terms["id"].to_numpy(), np.concatenate(used))))
@@ -162,9 +164,9 @@ def minted_column(task: TaskUniverse, used: list[Ids], count: int) -> pa.Array:
 
 @dataclass(frozen=True)
 class ValueStage:
-    """Computations and comparisons one after the other on the bindings of a batch.
+    """A chain of computations and comparisons on the bindings of a batch.
 
-    `columns` tells in which column of a batch each variable is, also the computed ones; `outputs` are the columns to give.
+    `columns` names the column of each variable, including computed ones; `outputs` are the columns to return.
     """
 
     operations: tuple[Compute | Compare, ...]
@@ -184,7 +186,7 @@ class ValueStage:
                     raise ValueError(_failed(*failure_report(error))) from error
 
     def _of_inline(self, batch: pa.RecordBatch) -> pa.RecordBatch | None:
-        """The result where every input and every result is a number inside its id, so that no universe is needed."""
+        """Return the result if every input and every result is an inline number, so that no universe is needed."""
         if self.stops is not None or self.taught:
             return None
         names = {*self.outputs, *self.columns.values()} & set(batch.schema.names)
@@ -220,11 +222,11 @@ class ValueStage:
             else:
                 column = self.columns[operation.variable]
                 new, valid = compute_column(replace(operation, total=False), codes, count, task.universe)
-                if operation.total and column not in given:  # no value is a value that no fact has
+                if operation.total and column not in given:  # a missing value is a value that no fact has
                     ids[column] = np.full(count, NO_VALUE_ID, np.int64)
                     ids[column][valid] = task.ids(new[valid])
                     keep = np.ones(count, np.bool_)
-                elif column in ids:  # it has a value already; ids tell identity, also of constants that nobody taught
+                elif column in ids:  # it has a value already; ids decide identity, even for opaque constants
                     keep = valid.copy()
                     keep[valid] = task.ids(new[valid]) == ids[column][valid]
                 elif operation.variable in codes:
@@ -248,7 +250,7 @@ class ValueStage:
 def _stop_on_errors(
     rule: str, operations: Sequence[Compute | Compare], codes: dict[str, Codes], count: int, universe: Universe
 ) -> None:
-    """Raises if a row without a value is an instance: all its atoms hold, and no comparison that has a value is false."""
+    """Raise if a row without a value is an instance: all its atoms match, and no comparison with a value is false."""
     state = Undecided(codes, count, universe)
     for operation in operations:
         state.run(operation)
@@ -265,7 +267,7 @@ def _failed(code: str, message: str, hint: str | None) -> str:
 
 @contextmanager
 def failures_explained(rules: Iterable[NormalRule]) -> Iterator[None]:
-    """An expression without a value stops a task, where it is to stop the run, and Spark tells about it in its own way."""
+    """Raise failures inside the block that come from an expression without a value as errors about the rule."""
     try:
         yield
     except Exception as error:
@@ -276,7 +278,7 @@ def failures_explained(rules: Iterable[NormalRule]) -> Iterator[None]:
 
 
 def _holds(compare: Compare, codes: dict[str, Codes], count: int, universe: Universe, ordering: Ordering) -> Array:
-    """Like `holds_column`, with ranks in place of values where both sides are plain, as the embedded kernels have it."""
+    """Like `holds_column`, with ranks instead of values if both sides are plain, as in the embedded kernels."""
     if not compare.is_simple:
         return holds_column(compare, codes, count, universe)
     left, right = (_side(side, codes, count, universe) for side in (compare.left, compare.right))
@@ -301,9 +303,8 @@ def _side(side: Term, codes: dict[str, Codes], count: int, universe: Universe) -
 
 @dataclass(frozen=True)
 class GroupStage:
-    """Aggregates over batches that are sorted by group: one task sees every row of a group, and keeps the rows of one group
-    and of one batch in memory. The rows of the input are distinct.
-    """
+    """Aggregates over batches sorted by group. One task sees every row of a group, and keeps one group and one batch in
+    memory. Input rows are distinct."""
 
     group_by: tuple[str, ...]
     operations: tuple[AggregateOperation, ...]
@@ -326,7 +327,7 @@ class GroupStage:
             yield self._run(waiting)
 
     def _last_group(self, batch: pa.RecordBatch, waiting: list[pa.RecordBatch]) -> int | None:
-        """Where the last group of a batch starts; None where all rows so far may be of one group."""
+        """Return where the last group of a batch starts; None if all rows so far may belong to one group."""
         same = np.ones(batch.num_rows, np.bool_)
         continues = True
         for name in self.group_by:

@@ -1,4 +1,4 @@
-"""Facts on their way into the engine on Spark: all or nothing, each call."""
+"""Loading explicit facts on Spark; each call is all or nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # -- vertical ----------------------------------------------------------------------------------------------------------
 
-# RDF by predicate: triples as p(s, o), and as C(s) where p is rdf:type, each predicate in a directory of its own.
+# RDF by predicate: triples as p(s, o), and as C(s) if p is rdf:type, with a directory for each predicate.
 
 MOST_PREDICATES = 10_000
 """Predicates and classes of one load: the driver has a data frame for each."""
@@ -44,7 +44,7 @@ _ROWS_PER_FILE = 4_000_000
 
 @dataclass(frozen=True)
 class _Group:
-    """Triples that become the facts of one predicate: those of a property, or of rdf:type with a class."""
+    """Triples that become the facts of one predicate: those of a property, or those of rdf:type with one class."""
 
     predicate: str
     arity: int
@@ -54,10 +54,10 @@ class _Group:
 
 
 def frames_of_triples(context: Context, output: Output, arities: Mapping[str, int], source: str) -> dict[str, Frame]:
-    """The facts of each predicate; those of one predicate are distinct.
+    """Return the facts of each predicate; those of one predicate are distinct.
 
-    Instances of something that has no IRI of its own stay pairs of rdf:type; all of them do as well where the program has
-    rdf:type as a predicate of two arguments.
+    Instances of a class without an IRI stay pairs of rdf:type; so do all instances if the program has rdf:type as a
+    binary predicate.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -109,10 +109,10 @@ def _type_id(context: Context) -> int:
 def _groups(
     context: Context, output: Output, triples: DataFrame, arities: Mapping[str, int], source: str
 ) -> list[_Group]:
-    """One small aggregation tells which predicates and classes there are, and about how many facts they have."""
+    """Return the predicates and classes among the triples, with rough numbers of facts, from one small aggregation."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    if isinstance(output, StoredOutput):  # with duplicates, which cost less than looking for them twice
+    if isinstance(output, StoredOutput):  # counts include duplicates, because finding them twice costs more
         triples = output.of_kind(RowKind.FACT, triples.columns)
 
     is_type = F.col("c1") == _type_id(context)
@@ -141,7 +141,7 @@ def _groups(
 
 
 def _names(context: Context, output: Output, ids: list[int]) -> dict[int, str]:
-    """The IRIs of ids, from the constants of the load itself; what is no IRI has none."""
+    """Return the IRIs of ids, from the constants of the load itself; constants that are not IRIs are missing."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if isinstance(output, LocalOutput):
@@ -159,13 +159,13 @@ def _names(context: Context, output: Output, ids: list[int]) -> dict[int, str]:
 
 SMALL_FILE = 8 << 20
 """Bytes up to which a file of the driver's machine is read by the driver."""
-_KEPT_BY_DRIVER = 10_000  # facts that stay in the plan instead of a table in the workspace
+_KEPT_BY_DRIVER = 10_000  # facts; up to so many stay in the plan instead of a table in the workspace
 
 
 @dataclass(frozen=True)
 class LoadReport:
-    """How many facts a source had (with duplicates), how many of them are new, how many rows were rejected, and how long the
-    stages took: `ingest` reads, checks and makes ids, `encode` appends to the universe and stores the new facts."""
+    """How many facts a source had (with duplicates), how many were new, how many rows were rejected, and how long each
+    stage took: `ingest` reads, checks and makes ids, `encode` appends to the universe and stores the new facts."""
 
     source: str
     read: int
@@ -189,9 +189,10 @@ class _Load:
 
 
 class Ingest(FactLoader):
-    """Loads explicit facts into `store`. Nothing is stored before everything that a call names was read and found right.
+    """Loads explicit facts into `store`. Nothing is stored before everything that a call names was read and found
+    correct.
 
-    `reports` tells of each load, `rejects` has the rows of files that were left out.
+    `reports` describes each load, `rejects` has the rejected rows of files.
     """
 
     def __init__(
@@ -215,7 +216,7 @@ class Ingest(FactLoader):
 
     @property
     def store(self) -> FrameStore:
-        """Where the facts go."""
+        """The store that receives the facts."""
         return self._store
 
     def include(self, other: Ingest) -> None:
@@ -235,7 +236,7 @@ class Ingest(FactLoader):
         return self._load([(predicate, python_facts(self._context, predicate, facts, self._width(predicate)))])
 
     def encoded(self, facts: Sequence[tuple[str, Any]]) -> list[tuple[str, Frame]]:
-        """Return facts as `insert` takes them, by predicate, as frames of ids that are not stored."""
+        """Return facts as `insert` accepts them, by predicate, as frames of ids that are not stored."""
         sources: list[tuple[str | None, SparkSource]] = [
             (name, self._python_source(name, rows)) for name, rows in facts
         ]
@@ -256,12 +257,12 @@ class Ingest(FactLoader):
         return self.insert_program([facts], [])
 
     def insert_program(self, facts: Iterable[FactBlock], inputs: Iterable[InputDeclaration]) -> int:
-        """Insert the facts that a program states and the files that it names, together, which takes less time than one by one."""
+        """Insert the facts of a program and the files that it names, together, which is faster than one by one."""
         written = [(one.predicate, written_facts(self._context, one)) for one in facts]
         return self._load([*written, *map(self._declared, inputs)])
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None = None) -> int:
-        """Insert the rows of a table that Spark knows by name, or of a data frame; `columns` chooses some of them."""
+        """Insert the rows of a table that Spark knows by name, or of a data frame; `columns` selects columns."""
         return self._load([(predicate, table_source(self._context, table, columns))])
 
     # -- from files --------------------------------------------------------------------------------------------------
@@ -271,12 +272,12 @@ class Ingest(FactLoader):
         return self._load([(predicate, self._source(predicate, path, options))])
 
     def load_directory(self, directory: Path, full_name: Callable[[str], str], *, header: bool) -> int:
-        """Load the facts of all data files of a directory, whose names are those of the predicates."""
+        """Load the facts of all data files of a directory; a file has the name of its predicate."""
         files = self._files_of(directory, full_name, header=header)
         return self._load([(predicate, self._source(predicate, path, options)) for predicate, path, options in files])
 
     def load_declared(self, declaration: InputDeclaration) -> None:
-        """Load the file of an `@input`, which is looked up beside the file that says so."""
+        """Load the file of an `@input`, relative to the program file that declares it."""
         self._load([self._declared(declaration)])
 
     def load_triples(self, path: str | os.PathLike[str], options: ReadOptions) -> int:
@@ -286,7 +287,7 @@ class Ingest(FactLoader):
         return self._load([(None, source_at(self._context, path, options, 3, self._small_file))])
 
     def reject_table(self) -> DataFrame:
-        """Return file, line, reason and text of the rows that were left out, up to 10,000 of each part of a file."""
+        """Return file, line, reason and text of the rejected rows, up to 10,000 from each part of a file."""
         if not self._reject_tables:
             return self._context.spark.createDataFrame([], SCHEMA)
         return reduce(lambda left, right: left.union(right), self._reject_tables)
@@ -301,7 +302,7 @@ class Ingest(FactLoader):
     # -- stages ------------------------------------------------------------------------------------------------------
 
     def _load(self, sources: Sequence[tuple[str | None, SparkSource]]) -> int:
-        """Read all sources, write their facts down, and only then add them to the store; return the number of new ones."""
+        """Read all sources, write their facts, and only then add them to the store; return the number of new ones."""
         if not sources:
             return 0
         loads = settled(lambda: self._read(sources))
@@ -327,7 +328,7 @@ class Ingest(FactLoader):
         return sum(frame.rows or 0 for _, frame in added)
 
     def _read(self, sources: Sequence[tuple[str | None, SparkSource]]) -> list[_Load]:
-        """The stage ingest of all sources, and their constants in the universe; raises `Collisions` to be run again."""
+        """Run the stage ingest for all sources, and add their constants to the universe; raise `Collisions` to be run again."""
         loads: list[_Load] = []
         encoder = TaskEncoder(RowMaker(0), self._context.universe.collisions)
         try:
@@ -369,7 +370,7 @@ class Ingest(FactLoader):
         check_columns_fit(predicate, width, widths.setdefault(predicate, width), load.source.name, load.source.span)
 
     def _written(self, load: _Load, added: list[tuple[str, Frame]]) -> LoadReport:
-        """Append the new facts of a load to those that are to be `added` with it."""
+        """Write the new facts of a load, and append them to those that are to be `added` with it."""
         started = time.monotonic()
         new: dict[str, int] = {}
         with _named_write_failures("encode", load.source.name):
@@ -404,7 +405,7 @@ class Ingest(FactLoader):
         return frames
 
     def _new(self, predicate: str, frame: Frame, pending: list[Frame], *, is_stored: bool) -> Frame:
-        """Return the facts that are neither explicit nor pending. `is_stored`: the frame reads from the workspace as it is."""
+        """Return the facts that are neither explicit nor pending. `is_stored`: the frame already reads from the workspace."""
         explicit = self._store.explicit.get(predicate)
         known = [*([explicit] if explicit is not None and explicit.rows != 0 else []), *pending]
         if known:
@@ -421,11 +422,11 @@ class Ingest(FactLoader):
 
 @contextmanager
 def _named_write_failures(stage: str, source: str) -> Iterator[None]:
-    """Raise failures to write into the workspace what was read as errors that name the stage and the source."""
+    """Raise failures to write to the workspace inside the block as errors that name the stage and the source."""
     try:
         yield
     except Exception as error:
-        if not (is_of_spark(error) or isinstance(error, OSError)):  # what the driver writes itself
+        if not (is_of_spark(error) or isinstance(error, OSError)):  # OSError: what the driver writes itself
             raise
         reason = error.strerror or str(error) if isinstance(error, OSError) else explained(error)[1]
         message = f"{stage}: cannot store the facts of {source}: {reason}"

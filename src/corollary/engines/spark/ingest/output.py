@@ -1,4 +1,4 @@
-"""The output of a load: rows of every kind from the tasks, stored in the workspace; or of a small file, still on the driver."""
+"""The output of a load: rows of every kind from the tasks, stored in the workspace, or on the driver for a small file."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _TERM_COLUMNS = ("c0", "s0", "s1", "s2")
 _WRITING = {
-    "compression": "lz4",  # read once or twice, soon
-    # Almost every one of these values is different; without a dictionary Parquet need not find that out.
+    "compression": "lz4",  # it is read once or twice, soon
+    # Almost all of these values are distinct; without a dictionary Parquet need not find that out.
     **{f"parquet.enable.dictionary#{name}": "false" for name in ("c0", "c2", "s0", "s1")},
 }
 
 
 class OutputTask(Protocol):
-    """A function for `mapInArrow` that gives rows of the schema for `width` columns of facts."""
+    """A function for `mapInArrow` that returns rows of the schema for `width` columns of facts."""
 
     @property
     def width(self) -> int: ...
@@ -39,24 +39,24 @@ class OutputTask(Protocol):
 
 
 class Output(Protocol):
-    """`width` columns of facts; `counts` of the rows of each kind (of rejected rows, with those that are not listed)."""
+    """`width` columns of facts; `counts` of the rows of each kind, including rejected rows that are not listed."""
 
     width: int
     counts: dict[RowKind, int]
 
     def facts(self) -> Frame:
-        """The facts, each of them once."""
+        """Return the distinct facts."""
         ...
 
     def rows(self, kind: RowKind, columns: list[str], limit: int) -> list[tuple[Any, ...]]: ...
 
     def discard(self) -> None:
-        """Nobody reads from this any more."""
+        """Release the output, which is not read any more."""
         ...
 
 
 class StoredOutput:
-    """Read by tasks of Spark and written to the workspace; `frame` has the rows of all kinds."""
+    """The output of Spark tasks, written to the workspace; `frame` has the rows of all kinds."""
 
     def __init__(self, context: Context, source: DataFrame, task: OutputTask) -> None:
         from pyspark.sql import Observation
@@ -102,7 +102,7 @@ class StoredOutput:
 
 
 class LocalOutput:
-    """Read on the driver: facts of programs and of Python, and small files."""
+    """The output of the driver: facts of programs and of Python, and small files."""
 
     def __init__(self, context: Context, batches: Iterable[pa.RecordBatch], width: int, rejected: int = 0) -> None:
         self.width = width
@@ -140,7 +140,7 @@ class LocalOutput:
 
 
 def terms_of(context: Context, outputs: Iterable[Output]) -> DataFrame | pa.Table | None:
-    """The rows of the universe that loads gave, a table where the driver has all of them; None where there are none."""
+    """Return the rows of the universe from loads, as a table if the driver has all of them; None if there are none."""
     found = list(outputs)
     frames = [one.terms() for one in found if isinstance(one, StoredOutput) and one.counts[RowKind.TERM]]
     tables = [one.terms() for one in found if isinstance(one, LocalOutput) and one.counts[RowKind.TERM]]

@@ -1,7 +1,7 @@
 """The rows that the tasks of a load return: facts, constants, rejected rows and statistics of blocks, in one schema.
 
-A task has one output, so these rows share their columns; `kind` tells them apart. In Parquet a column without values takes
-no space, and the statistics of its row groups let a reader of one kind pass over the others.
+A task has one output, so these rows share their columns; `kind` tells them apart. In Parquet a column without values
+takes no space, and the statistics of its row groups let a reader of one kind skip the others.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 # -- rejected ----------------------------------------------------------------------------------------------------------
 
-# Rows that a load left out: a table of file, line, reason and text; the first of them on the driver.
+# Rejected rows of a load: a table of file, line, reason and text; the first ones also on the driver.
 
 SCHEMA = "file string, line long, reason string, text string"
 
 
 def collected(table: DataFrame, total: int, source: str) -> Rejects:
-    """The first rejected rows of each file by line, up to the limit of a report, and the counts of all.
+    """Return the first rejected rows of each file by line, up to the limit of a report, and the counts of all.
 
-    `total` is their number with those that no task listed, which count for `source`.
+    `total` includes those that no task listed, which are counted for `source`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -53,7 +53,7 @@ def collected(table: DataFrame, total: int, source: str) -> Rejects:
 
 
 def table_of(spark: SparkSession, rejects: Rejects) -> DataFrame:
-    """Rejected rows that the driver has."""
+    """Return rejected rows of the driver as a data frame."""
     rows = [(one.file, one.line, one.reason, one.text) for one in rejects]
     return spark.createDataFrame(rows, SCHEMA)
 
@@ -67,7 +67,7 @@ LARGEST_UNIVERSE = 512 << 20
 
 
 class TaskEncoder:
-    """Makes facts of tables, and at the end rows of the universe of the constants in them, each of which is written once."""
+    """Encodes tables as facts; at the end, it returns rows of the universe for their constants, each of them once."""
 
     def __init__(self, maker: RowMaker, collisions: CollisionTable) -> None:
         self._maker = maker
@@ -86,14 +86,14 @@ class TaskEncoder:
         return self._universe.universe
 
     def codes(self, codes: Codes) -> Iterator[pa.RecordBatch]:
-        """Facts from codes of the universe that this one has now."""
+        """Yield facts from codes of the current universe."""
         yield self._maker.facts(self._universe.ids(codes))
         if self._universe.universe.nbytes > LARGEST_UNIVERSE:
             yield from self.finish()
             self._universe = TaskUniverse(self.collisions)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """The constants that are not written yet."""
+        """Yield the constants that have not been returned yet."""
         yield from self._maker.terms(self._universe.new_terms())
 
 
@@ -103,7 +103,7 @@ _NUMBERS, _TEXTS = 4, 3  # columns that rows of the other kinds need
 
 
 class RowKind(IntEnum):
-    """The columns of each kind; a number is -1 and a text "" where it is not said."""
+    """The columns of each kind; an unknown number is -1, an unknown text ""."""
 
     FACT = 0
     """c0 … the ids of the arguments."""
@@ -120,7 +120,7 @@ class RowKind(IntEnum):
 
 
 def numbers_of(arity: int) -> int:
-    """How many columns of numbers a load of facts of this arity has."""
+    """Return how many number columns a load of facts of this arity has."""
     return max(arity, _NUMBERS)
 
 
@@ -144,7 +144,7 @@ class RowMaker:
         self._numbers = numbers_of(arity)
 
     def facts(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> pa.RecordBatch:
-        """Rows of ids; a fact without arguments is one 0."""
+        """Return rows of ids; a fact without arguments is a single 0."""
         columns = [pa.array(np.ascontiguousarray(ids[:, place])) for place in range(ids.shape[1])]
         return self._batch(RowKind.FACT, len(ids), columns or [pa.array(np.zeros(len(ids), np.int64))], [])
 
@@ -181,16 +181,16 @@ class RowMaker:
 
 
 def kind_of(batch: pa.RecordBatch) -> RowKind:
-    """The kind of the rows of a batch that has any."""
+    """Return the kind of the rows of a nonempty batch."""
     return RowKind(batch.column(0)[0].as_py())
 
 
 def _texts(texts: Sequence[str]) -> pa.Array:
-    """Texts that come from damaged data too: what is no UTF-8 was replaced by their reader."""
+    """Return texts, even from damaged data: their reader has replaced invalid UTF-8."""
     return pa.array(texts, pa.string())
 
 
 def error_of(rows: Sequence[Sequence[Any]], span: Span | None = None) -> ProgramError:
-    """The error that rows of code, message and hint stand for, each of them once."""
+    """Return the error for rows of code, message and hint, each of them once."""
     distinct = dict.fromkeys((code, message, hint) for code, message, hint in rows)
     return ProgramError([Diagnostic(CATALOGUE[code], message, span, hint or None) for code, message, hint in distinct])

@@ -1,4 +1,4 @@
-"""Which source a path, a table or some facts are."""
+"""Sources to load: the one that a path, a table or some facts stand for."""
 
 from __future__ import annotations
 
@@ -93,19 +93,19 @@ def _all(encoder: TaskEncoder, codes: Codes) -> Iterator[pa.RecordBatch]:
 
 
 def python_facts(context: Context, predicate: str, facts: Any, arity: int | None) -> LocalSource:
-    """Rows, tables and frames, as `KnowledgeBase.insert` takes them."""
+    """Return a source for rows, tables and frames, as `KnowledgeBase.insert` accepts them."""
     if not isinstance(facts, (list, tuple)) and iter(facts) is facts:
-        facts = list(facts)  # it may be asked for twice
+        facts = list(facts)  # it may be read twice
     return LocalSource(context, f"facts of '{predicate}'", lambda encoder: encoder.facts(facts, arity))
 
 
 def written_facts(context: Context, facts: FactBlock) -> LocalSource:
-    """Facts of a program's text."""
+    """Return a source for facts of a program's text."""
     return LocalSource(context, f"facts of '{facts.predicate}'", lambda encoder: encoder.rows(facts.rows, facts.arity))
 
 
 class SmallFile(LocalSource):
-    """A file of this machine that is read faster than a job of Spark starts."""
+    """A file on this machine that is read faster than a Spark job starts."""
 
     def __init__(self, context: Context, path: Path, options: ReadOptions, arity: int | None) -> None:
         super().__init__(context, str(path), self._read, options.span)
@@ -113,7 +113,7 @@ class SmallFile(LocalSource):
         self._rejects = Rejects()
 
     def _read(self, encoder: Encoder) -> Codes:
-        """Many of these files may be read together: of each only codes stay, and what was rejected."""
+        """Read the file; only codes and rejected rows are kept, since many files may be read together."""
         codes: list[Codes] = []
         for loaded in read_pieces(self._path, self._options, self._arity):
             self._rejects = loaded.rejects
@@ -130,11 +130,11 @@ class SmallFile(LocalSource):
 
 # -- text source -------------------------------------------------------------------------------------------------------
 
-# Files of text, read by Spark in blocks of lines: csv, tsv, facts, JSON lines, N-Triples, N-Quads; and Turtle file by file.
+# Text files, read by Spark in blocks of lines: csv, tsv, facts, JSON lines, N-Triples, N-Quads; Turtle file by file.
 
 
 class TextSource:
-    """The rows of text files. `arity` is how many columns they should have, where that is known."""
+    """The rows of text files. `arity` is their expected number of columns, if known."""
 
     def __init__(self, context: Context, place: InputPlace, options: ReadOptions, arity: int | None) -> None:
         self._context = context
@@ -168,9 +168,9 @@ class TextSource:
         return reader.text(self._place.address)
 
     def _lines(self) -> DataFrame:
-        """The lines of all files, with the line break that Spark cuts off, the file as a number, and where their block starts.
+        """Return the lines of all files, each with its line break, the number of its file and the start of its block.
 
-        Bytes, for what is no UTF-8 must arrive as it is.
+        Lines are bytes, because invalid UTF-8 must arrive unchanged.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -179,12 +179,13 @@ class TextSource:
         return self._text().select(text, file, F.col("_metadata.file_block_start").alias("block"))
 
     def _tasks(self) -> int:
-        """A task tells the constants of its blocks once: few tasks tell fewer. On a cluster, some are slower than others."""
+        """Return the number of tasks. Each task reports its constants once, so fewer tasks report less; on a cluster,
+        some are slower than others."""
         is_local = (self._context.spark.conf.get("spark.master", "") or "").startswith("local")
         return self._context.partitions * (1 if is_local else 4)
 
     def _unsplit_lines(self) -> DataFrame:
-        """Return the lines with all those of a file in one task and in one block."""
+        """Return the lines with those of each file in one task and one block."""
         from pyspark.sql import functions as F  # noqa: N812
 
         numbered = self._lines().withColumn("line", F.monotonically_increasing_id())
@@ -203,14 +204,14 @@ class TextSource:
         )
 
     def _splits_rows(self, output: StoredOutput) -> bool:
-        """A block other than the last one of its file ends inside a quote: the next one started in the middle of a row."""
+        """Return whether a block ends inside a quote, so that the next block of the file started in the middle of a row."""
         from pyspark.sql import functions as F  # noqa: N812
 
         blocks = output.of_kind(RowKind.BLOCK, ["c0", "c1", "c3"])
         last = blocks.groupBy("c0").agg(F.max("c1").alias("last"))
         return not blocks.where("c3 = 1").join(last, "c0").where("c1 < last").isEmpty()
 
-    # -- what is wrong -----------------------------------------------------------------------------------------------
+    # -- rejected rows -----------------------------------------------------------------------------------------------
 
     def errors(self, output: Output) -> list[tuple[str, str, str]]:
         rows = output.rows(RowKind.ERROR, ["c0", "s0", "s1", "s2"], 10)
@@ -221,13 +222,13 @@ class TextSource:
         ]
 
     def rejects(self, output: Output) -> tuple[Rejects, DataFrame]:
-        """The first rejected rows, and a table of all that are listed."""
+        """Return the first rejected rows, and a table of all listed ones."""
         assert isinstance(output, StoredOutput)
         table = self._numbered(output)
         return collected(table, output.counts[RowKind.REJECT], self.name), table
 
     def _numbered(self, output: StoredOutput) -> DataFrame:
-        """File, line, reason and text. The line follows from the numbers of lines of the blocks before."""
+        """Return file, line, reason and text of rejected rows; lines are numbered by adding up the lines of earlier blocks."""
         from pyspark.sql import Window
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -244,7 +245,7 @@ class TextSource:
         )
 
     def _file_names(self) -> dict[int, str]:
-        """The user's names of the files, by the number that tasks know them by."""
+        """Return the user's names of the files, by the numbers that tasks use."""
         from pyspark.sql import functions as F  # noqa: N812
 
         addresses = [
@@ -262,7 +263,7 @@ class TextSource:
         return self._form.layout(file, beginning)
 
     def _bytes(self, attempt: int) -> pa.Buffer:
-        """Return the beginning of the first file, which need not be text."""
+        """Return the beginning of the first file, as bytes."""
         from pyspark.sql import functions as F  # noqa: N812
 
         reader = self._context.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
@@ -272,7 +273,7 @@ class TextSource:
         return pa.py_buffer(bytes(found[0][0]) if found else b"")
 
     def _lines_at_start(self, attempt: int) -> pa.Buffer:
-        """Return the first lines of the file, or of the first file that has any; more of them with each attempt."""
+        """Return the first lines of the first file that has any; more of them with each attempt."""
         if self._place.is_one_file and self._place.local is not None:
             return without_byte_order_mark(self._local_head(self._place.local, BEGINNING_BYTES[attempt]))
         with named_failures("ingest", self.name, self.span):
@@ -303,18 +304,18 @@ class TextSource:
 
 # -- column source -----------------------------------------------------------------------------------------------------
 
-# Columns that Spark has already: Parquet and ORC files, tables, data frames, databases.
+# Columns that Spark already has: Parquet and ORC files, tables, data frames, databases.
 
 _NUMBERS = ("ByteType", "ShortType", "IntegerType", "LongType", "FloatType", "DoubleType", "DecimalType")
 _TIMES = ("DateType", "TimestampType", "TimestampNTZType", "TimeType")
 _TYPES = (*_NUMBERS, *_TIMES, "BooleanType", "StringType", "CharType", "VarcharType", "NullType")
-_SUSPECTS = 100  # files whose columns are compared when nulls were found
+_SUSPECTS = 100  # files whose columns are compared if there are nulls
 
 
 class ColumnSource:
     """The rows of a data frame.
 
-    A row with a null is rejected. Rows of files are then read a second time, for only then their numbers are asked for.
+    A row with a null is rejected. If there are any, files are read a second time, to find the row numbers.
     """
 
     def __init__(
@@ -368,7 +369,7 @@ class ColumnSource:
         return [(code, f"ingest: {message.replace(THIS_FILE, self.name)}", hint or "") for code, message, hint in rows]
 
     def rejects(self, output: Output) -> tuple[Rejects, DataFrame]:
-        """The first rejected rows, and a table of all that are listed; what is no file has no numbers of rows."""
+        """Return the first rejected rows, and a table of all listed ones; only rows of files have row numbers."""
         table = self._reject_table(output)
         return collected(table, output.counts[RowKind.REJECT], self.name), table
 
@@ -392,7 +393,7 @@ class ColumnSource:
         return found.select(file, "line", "reason", F.lit("").alias("text"))
 
     def _check_missing_columns(self, files: FramedFiles) -> None:
-        """A column that a file does not have is null in all its rows, which is more than a row that does not fit."""
+        """Raise if a file lacks a column, which would otherwise be null in all its rows."""
         from pyspark.sql import functions as F  # noqa: N812
 
         counts: list[Column] = [
@@ -404,7 +405,7 @@ class ColumnSource:
             address = unquote(row["address"])
             has = set(files.schema_of(address).names)
             for place, name in enumerate(self._columns):
-                is_in_path = f"{os.sep}{name}=" in address  # a column that directories stand for
+                is_in_path = f"{os.sep}{name}=" in address  # a column given by names of directories
                 if row[f"n{place}"] == 0 and name not in has and not is_in_path:
                     source = files.place.name_of(row["address"])
                     message = f"ingest: {source} has no column '{name}', which other files of {self.name} have"
@@ -423,31 +424,33 @@ def _normal(address: str) -> str:
 
 
 class SparkSource(Protocol):
-    """Something to load. Reading it again gives the same rows."""
+    """A source of facts to load. Reading it again returns the same rows."""
 
     name: str
     span: Span | None
 
     def run(self, encoder: TaskEncoder) -> Output:
-        """Read everything and make ids: the driver with this encoder, tasks with their own, by the same collisions.
+        """Read everything and make ids: the driver with this encoder, tasks with encoders of their own, all with the
+        same collision table.
 
-        Raise `ProgramError` where the source as a whole cannot be read.
+        Raise `ProgramError` if the source as a whole cannot be read.
         """
         ...
 
     def errors(self, output: Output) -> list[tuple[str, str, str]]:
-        """Codes, messages and hints of what tasks found wrong with the source as a whole."""
+        """Return codes, messages and hints of what tasks found wrong with the source as a whole."""
         ...
 
     def rejects(self, output: Output) -> tuple[Rejects, DataFrame]:
-        """The first rejected rows and the counts of all; and a table of file, line, reason and text."""
+        """Return the first rejected rows with the counts of all, and a table of file, line, reason and text."""
         ...
 
 
 def source_at(
     context: Context, path: str | os.PathLike[str], options: ReadOptions, arity: int | None, small: int
 ) -> SparkSource:
-    """The source at a path. A file of this machine of up to `small` bytes is read here, which takes less time than a job."""
+    """Return the source at a path. A file on this machine of up to `small` bytes is read in the driver, which is faster
+    than a job."""
     if str(path).startswith(JDBC):
         _check_jdbc(options)
         name, frame = jdbc.read(context.spark, str(path), options)
@@ -458,7 +461,7 @@ def source_at(
     if _is_small(place, small) and place.local is not None:
         return SmallFile(context, place.local, options, arity)
     if place.is_one_file and place.local is not None and place.local.name[0] in "._":
-        # Spark would read it as empty, without a word.
+        # Spark would silently read it as empty.
         raise unreadable(place.given, "Spark passes over files whose names start with '_' or '.'; rename it", options)
     if form.division in (Division.COLUMNS, Division.TABLE):
         with named_failures("ingest", place.given, options.span):
@@ -469,7 +472,7 @@ def source_at(
 
 
 def table_source(context: Context, table: Any, columns: Sequence[str] | None) -> SparkSource:
-    """A table that Spark knows by name, or a data frame."""
+    """Return a source for a table that Spark knows by name, or for a data frame."""
     if not isinstance(table, str):
         return ColumnSource(context, context.for_engine(table), "the data frame", columns=columns)
     with named_failures("ingest", f"the table {table}"):

@@ -1,4 +1,4 @@
-"""The task that reads columns: batches of a data frame as rows of ids."""
+"""The tasks of a load: pieces of text, and batches of columns, as rows of ids."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from corollary.language.cells import MEANING
 
 # The task that reads text: pieces of csv, tsv, JSON lines, N-Triples, N-Quads or Turtle as rows of ids.
 #
-# Lines arrive as Arrow batches, and become pieces of plain text, for readers take a lot of text at once. The readers are
-# those of `io`. What they say about a piece (which line was rejected, and why) is reported with the file and the block of the
-# piece; the driver knows what a file is called, and on which line of it a block starts.
+# Lines arrive as Arrow batches and become pieces of plain text, because the readers of `io` take much text at once.
+# What a reader says about a piece (which line was rejected, and why) is reported with the file and the block of the
+# piece; the driver knows the name of the file and the line on which a block starts.
 
 THIS_FILE = "\x00"
 """Stands for the name of a file in messages of tasks."""
@@ -48,10 +48,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class ReadText:
-    """How to read text of which each piece has whole lines. `width` is the number of columns that come out.
+    """How to read text in pieces of whole lines. `width` is the number of resulting columns.
 
-    A quoted cell of a csv file may hold line breaks. A row that is not finished at the end of a piece is kept for the next one. A
-    block that ends inside a quote says so: the next one starts in the middle of a row, and the file must be read in one block.
+    A quoted cell of a csv file may contain line breaks. A row that is incomplete at the end of a piece is kept for the
+    next one. A block that ends inside a quote is reported: the next one starts in the middle of a row, so the file must
+    be read in one block.
     """
 
     form: Format
@@ -75,7 +76,7 @@ class ReadText:
 
 
 class _Block:
-    """Reads one block."""
+    """The reading of one block."""
 
     def __init__(self, how: ReadText, file: int, start: int, maker: RowMaker, encoder: TaskEncoder) -> None:
         self._how = how
@@ -102,11 +103,11 @@ class _Block:
             yield self._maker.block(self._file, self._start, self._lines, is_open=is_open)
 
     def _whole_rows(self, piece: Piece) -> tuple[pa.Buffer | None, bool]:
-        """The rows that are complete with this piece, None where there are none yet, and whether a quote is open at its end."""
+        """Return the rows that this piece completes, None if there are none yet, and whether a quote is open at its end."""
         self._unread.append(piece.data)
         left = len(self._rest) if self._rest is not None else 0
         if left > sum(map(len, self._unread)) and not piece.is_last:
-            return None, True  # looking through a long cell again for each piece would take the square of its length
+            return None, True  # searching a long cell again for each piece would take quadratic time
         data = self._unread[0] if len(self._unread) == 1 and not left else _joined(self._rest, *self._unread)
         self._unread, self._rest = [], None
         if not self._how.form.has_quotes or not _has(data, b'"'):
@@ -123,7 +124,7 @@ class _Block:
         return (data.slice(0, cut) if cut else None), True
 
     def _behind_header(self, data: pa.Buffer) -> pa.Buffer:
-        """Return the data after the row that names the columns, which must be the same in all files of a load."""
+        """Return the data after the header row, which must be the same in all files of a load."""
         how = self._how
         data = without_byte_order_mark(data)
         if not how.form.is_delimited or not how.options.header:
@@ -138,7 +139,7 @@ class _Block:
         return data.slice(end)
 
     def _line_count(self, data: pa.Buffer) -> int:
-        """As the readers count: a carriage return ends a line of a table only."""
+        """Return the number of lines as readers count them: only in tables does a carriage return end a line."""
         view = np.frombuffer(data, np.uint8)
         if not self._how.form.is_delimited:
             return int(np.count_nonzero(view == ord("\n")))
@@ -180,7 +181,7 @@ def _has(data: pa.Buffer, sign: bytes) -> bool:
 
 
 def pieces(batches: Iterable[pa.RecordBatch], size: int = PIECE) -> Iterator[Piece]:
-    """Return pieces of about `size` bytes from batches of the columns text (with its line break), file and block."""
+    """Yield pieces of about `size` bytes from batches of the columns text (with its line break), file and block."""
     blocks = _Pieces(size)
     for batch in batches:
         if batch.num_rows:
@@ -224,7 +225,7 @@ class _Pieces:
 
 
 def _bytes(texts: pa.Array, start: int, stop: int) -> pa.Buffer:
-    """The bytes of rows that follow each other."""
+    """Return the bytes of consecutive rows."""
     is_large = pa.types.is_large_binary(texts.type)
     _, offsets, data = texts.buffers()
     bounds: Any = np.frombuffer(offsets, np.int64 if is_large else np.int32)
@@ -234,14 +235,15 @@ def _bytes(texts: pa.Array, start: int, stop: int) -> pa.Buffer:
 
 # -- columns task ------------------------------------------------------------------------------------------------------
 
-_ROWS = 1 << 17  # that are encoded together
+_ROWS = 1 << 17  # encoded together
 
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """How to read columns. `meanings` are those of texts; `lists_nulls` says that rows with a null are listed, not only counted.
+    """How to read columns. `meanings` are those of texts; with `lists_nulls`, rows with a null are listed, not only
+    counted.
 
-    `is_unit`: the one column says that a predicate without arguments holds.
+    With `is_unit`, the only column tells that a predicate without arguments holds.
     """
 
     names: tuple[str, ...]
@@ -302,7 +304,7 @@ def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _nulls(table: pa.Table, names: tuple[str, ...]) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], list[str]]:
-    """The rows with a null, and for each of them why it is rejected."""
+    """Return the rows with a null, and the reason why each of them is rejected."""
     first = np.full(table.num_rows, len(names))
     for place in reversed(range(len(names))):
         column = table.column(place)
@@ -313,7 +315,7 @@ def _nulls(table: pa.Table, names: tuple[str, ...]) -> tuple[np.ndarray[tuple[in
 
 
 def in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A point in time has the time zone of the session, which is none of its own."""
+    """Return the column without the session's time zone, which Spark adds to points in time."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC"):
         return column.cast(pa.timestamp(kind.unit, "UTC"))

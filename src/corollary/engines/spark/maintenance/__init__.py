@@ -1,1 +1,1 @@
-"""Keeping what was derived on Spark exact while facts and rules change."""
+"""Incremental maintenance on Spark: derived facts follow changes of facts and rules."""

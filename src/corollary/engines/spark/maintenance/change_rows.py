@@ -1,7 +1,7 @@
-"""Rows that change: a few of them in the driver, from where Spark takes them to the large relations; many in a table.
+"""Changed rows: a few of them in the driver, from where Spark sends them to the large relations; many in a table.
 
-What a change brings is usually small, and what it meets is large. Rows in the driver cost Spark no stage to broadcast, and
-no file. Their number is bounded: what is more goes to the workspace.
+A change is usually small, and the relations that it meets are large. Rows in the driver cost Spark neither a broadcast
+stage nor a file. Their number is limited; larger changes are written to the workspace.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # -- distinct rows -----------------------------------------------------------------------------------------------------
 
-# Equal rows of ids, found by one number for each row: numpy sorts numbers many times as fast as rows.
+# Equal rows of ids, found by one number for each row, since numpy sorts numbers many times as fast as rows.
 
 Ids: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -33,7 +33,7 @@ _LARGEST = 1 << 62
 
 
 def row_numbers(rows: Ids) -> Ids:
-    """A number for each row; equal rows have the same one."""
+    """Return a number for each row; equal rows have equal numbers."""
     numbers: Ids = np.zeros(len(rows), np.int64)
     size = 1
     for place in range(rows.shape[1]):
@@ -47,7 +47,7 @@ def row_numbers(rows: Ids) -> Ids:
 
 
 def distinct_rows(rows: Ids) -> tuple[Ids, Ids]:
-    """Each row once, and for each of the given rows the place of its like."""
+    """Return the distinct rows, and for each given row the position of its equal."""
     _, first, places = np.unique(row_numbers(rows), return_index=True, return_inverse=True)
     return rows[first], places.reshape(-1)
 
@@ -61,7 +61,7 @@ BROADCAST_ROWS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class ChangeRows:
-    """Distinct rows of ids in `c0 …` and a column `n` of signed numbers; `ids` has them where they are in the driver."""
+    """Distinct rows of ids in `c0 …` and a column `n` of signed numbers; `ids` holds them if they are in the driver."""
 
     context: Context
     arity: int
@@ -91,7 +91,7 @@ class ChangeRows:
 
     @cached_property
     def keys(self) -> DataFrame:
-        """The facts alone, to be copied to every task where that is cheaper than moving what they meet."""
+        """The facts alone, broadcast to every task if that is cheaper than moving the relations they meet."""
         return hinted(self.df.select(*self.columns), self.rows)
 
     @property
@@ -122,7 +122,7 @@ class ChangeRows:
         return int(self.df.agg({COUNT: "sum"}).collect()[0][0] or 0)
 
     def where(self, sign: int) -> ChangeRows:
-        """The rows with a positive or a negative number."""
+        """Return the rows with a positive or a negative number."""
         if self.ids is not None:
             chosen = self.ids[:, -1] > 0 if sign > 0 else self.ids[:, -1] < 0
             return ChangeRows.of_ids(self.context, self.arity, self.ids[chosen])
@@ -130,7 +130,7 @@ class ChangeRows:
         return ChangeRows(self.context, self.arity, df.count(), None, df)
 
     def having(self, *numbers: int) -> ChangeRows:
-        """The rows with one of these numbers."""
+        """Return the rows with one of these numbers in `n`."""
         if self.ids is not None:
             return ChangeRows.of_ids(self.context, self.arity, self.ids[np.isin(self.ids[:, -1], numbers)])
         df = self.df.where(f"{COUNT} IN ({', '.join(map(str, numbers))})")
@@ -146,14 +146,14 @@ class ChangeRows:
         return ChangeRows(self.context, self.arity, self.rows, None, df)
 
     def in_driver(self) -> Ids:
-        """Return the columns `c0 …` and `n` as one array, however many rows there are."""
+        """Return the columns `c0 …` and `n` as one array, whatever the number of rows."""
         if self.ids is not None:
             return self.ids
         table = self.df.select(*self.columns, COUNT).toArrow()
         return np.column_stack([column.to_numpy() for column in table.columns])
 
     def once(self) -> ChangeRows:
-        """Return the rows, each with the number 1."""
+        """Return the rows, each with 1 in `n`."""
         if self.ids is not None:
             ids = self.ids.copy()
             ids[:, -1] = 1
@@ -169,7 +169,7 @@ def hinted(df: DataFrame, rows: int) -> DataFrame:
 
 
 def frame_of(context: Context, names: Sequence[str], ids: Ids) -> DataFrame:
-    """Rows of the driver as a data frame."""
+    """Return rows of the driver as a data frame."""
     if not len(ids):
         return context.spark.createDataFrame([], ", ".join(f"{name} long" for name in names))
     columns = [pa.array(np.ascontiguousarray(ids[:, place])) for place in range(len(names))]
@@ -177,7 +177,7 @@ def frame_of(context: Context, names: Sequence[str], ids: Ids) -> DataFrame:
 
 
 def settle(context: Context, df: DataFrame, name: str) -> tuple[Ids | None, DataFrame | None, int]:
-    """Runs a query over long columns: its rows, or a table where they are too many for the driver; and their number."""
+    """Run a query over long columns; return its rows, or a table if there are too many for the driver, and their number."""
     context.check()
     most = context.settings.change_rows
     found = df.limit(most + 1).toArrow()
@@ -190,7 +190,7 @@ def settle(context: Context, df: DataFrame, name: str) -> tuple[Ids | None, Data
 
 
 def summed(parts: Sequence[ChangeRows]) -> ChangeRows:
-    """The sum of changes to one relation; there is at least one."""
+    """Return the sum of changes to one relation; there must be at least one."""
     parts = [part for part in parts if part.rows] or list(parts[:1])
     if len(parts) == 1:
         return parts[0]
@@ -205,7 +205,7 @@ def summed(parts: Sequence[ChangeRows]) -> ChangeRows:
 
 
 def distinct_ids(rows: Ids, number: int) -> Ids:
-    """Rows `c0 …` each once, with a number."""
+    """Return the distinct rows `c0 …`, with a number in `n`."""
     found, _ = distinct_rows(rows)
     return np.column_stack((found, np.full(len(found), number, np.int64)))
 
@@ -222,7 +222,7 @@ def summed_ids(ids: Ids) -> Ids:
 
 
 def tagged(frames: Mapping[int, tuple[DataFrame, int]], others: Sequence[str]) -> DataFrame:
-    """Frames of different arities (given with each), under a number each, as one; `others` are columns that all of them have."""
+    """Return frames of different arities (given with each) as one frame with a tag for each; all have the columns `others`."""
     width = max(len(column_names(arity)) for _, arity in frames.values())
     pieces = []
     for tag, (df, arity) in frames.items():
@@ -235,7 +235,7 @@ def tagged(frames: Mapping[int, tuple[DataFrame, int]], others: Sequence[str]) -
 def taken_apart(
     context: Context, settled: tuple[Ids | None, DataFrame | None, int], arities: Mapping[int, int]
 ) -> dict[int, ChangeRows]:
-    """The changes of each tag from rows `tag, c0 …, n`; tags without a row are missing."""
+    """Return the changes of each tag from rows `tag, c0 …, n`; tags without a row are missing."""
     ids, stored, _ = settled
     found: dict[int, ChangeRows] = {}
     for tag, arity in arities.items():
@@ -260,18 +260,18 @@ def no_rows(context: Context, arity: int) -> DataFrame:
 
 # -- row sets ----------------------------------------------------------------------------------------------------------
 
-# Sets of rows: union and difference, in the driver where they are few.
+# Set operations on rows, in the driver if they are few.
 
 
 def either(left: ChangeRows, right: ChangeRows) -> ChangeRows:
-    """The rows of both, each with the number 1."""
+    """Return the union of two sets of rows, each row with 1 in `n`."""
     if not left.rows or not right.rows:
         return (left if left.rows else right).once()
     return summed([left.once(), right.once()]).once()
 
 
 def without(left: ChangeRows, right: ChangeRows) -> ChangeRows:
-    """The rows of the first that are not in the second, with their numbers."""
+    """Return the rows of the first set that are not in the second, with their numbers."""
     if not left.rows or not right.rows:
         return left
     if left.ids is not None and right.ids is not None:
@@ -283,6 +283,6 @@ def without(left: ChangeRows, right: ChangeRows) -> ChangeRows:
 
 
 def contained(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """For each row whether it is among the others."""
+    """Return, for each row, whether it is among the others."""
     numbers = row_numbers(np.concatenate((rows, others)))
     return np.isin(numbers[: len(rows)], numbers[len(rows) :])

@@ -1,7 +1,7 @@
-"""The facts of the Spark engine while a transaction changes them: what reasoning asks of an engine, over rows in tables.
+"""The facts of the Spark engine while a transaction changes them: the contract of `engines.base` over rows in tables.
 
-Steps that need nothing of each other run at once: what their rules gain and lose comes out of one job, and what that means for
-visible facts out of another.
+Independent steps run at once: one job computes what their rules gain and lose, and another what that means for visible
+facts.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class SparkChangingFacts:
         self.state = SparkTransaction(self.context, self._store)
         self.versions = SparkVersions(self.state)
         self._change = ChangedSteps()
-        self._left_rules: dict[str, NormalRule] = {}  # of auxiliary predicates that removed rules look at
-        self._open: dict[str, SparkStep] = {}  # steps that have not come to their end yet
+        self._left_rules: dict[str, NormalRule] = {}  # rules of auxiliary predicates that removed rules read
+        self._open: dict[str, SparkStep] = {}  # steps that have not finished yet
         self._delta_rules = self._rules(())
 
     # -- a transaction -----------------------------------------------------------------------------------------------
@@ -83,13 +83,15 @@ class SparkChangingFacts:
 
     @contextmanager
     def transaction(self, run: Run, steps: Sequence[SparkStep], strategy: Strategy) -> Iterator[None]:
-        """Nothing reaches the store before the commit: rolling back is to forget."""
+        """Return the context of one transaction. Nothing reaches the store before the commit, so rolling back means to
+        forget it."""
         self._begin()
         with self.context.counting(self._count_facts):
             yield
 
     def _count_facts(self) -> int:
-        """How many facts there will be at least: what steps that have not run may still take away does not count."""
+        """Return a lower bound for the number of facts after the transaction: facts that pending steps may still delete
+        do not count."""
         open_heads = {name: arity for step in self._open.values() for name, arity in step.heads.items()}
         total = self._store.facts
         for name, visible in self.state.changed().items():
@@ -141,7 +143,7 @@ class SparkChangingFacts:
         return False
 
     def hand_over(self, predicate: str, arity: int, owners: Sequence[str], heir: str, *, counts: bool) -> None:
-        """Drop the counters of the owners, too: an heir fills new ones when it needs them."""
+        """Transfer support to an heir. The owners' counters are dropped: the heir fills new ones when needed."""
         for owner in owners:
             self.state.counters.forget(owner)
         self.state.hand_over(predicate, arity, owners, heir)
@@ -160,7 +162,7 @@ class SparkChangingFacts:
         return self.state.support_now_by(predicate, EXPLICIT, arity)
 
     def derivable(self, steps: Sequence[SparkStep], predicate: str, facts: ChangeRows) -> dict[str, ChangeRows]:
-        """The counters of a step tell what it derives, or else its rules run."""
+        """Return the facts that steps derive, as their counters tell; without counters, their rules run."""
         if not facts.rows:
             return {}
         counters = self.state.counters
@@ -199,7 +201,7 @@ class SparkChangingFacts:
     def owned_only_by(self, predicate: str, arity: int, owner: str, other: str) -> ChangeRows:
         return self.state.owned_only_by(predicate, arity, owner, other)
 
-    # -- what has changed --------------------------------------------------------------------------------------------
+    # -- changes so far --------------------------------------------------------------------------------------------
 
     def has_changed(self, predicate: str) -> bool:
         return self.state.has_changed(predicate)
@@ -222,7 +224,7 @@ class SparkChangingFacts:
             inserted += min(own.rows, max(0, now.inserted.rows - point[name].inserted.rows))
         return deleted, inserted
 
-    # -- what steps do -----------------------------------------------------------------------------------------------
+    # -- following changes -----------------------------------------------------------------------------------------------
 
     def begin(self, tasks: Sequence[Task]) -> None:
         self.versions.clear()
@@ -256,7 +258,7 @@ class SparkChangingFacts:
     # -- deriving steps again ----------------------------------------------------------------------------------------
 
     def beside(self, step: SparkStep) -> None:
-        """A job compares what it derives with what is there."""
+        """Return None: a job compares what it derives with the existing facts."""
 
     def derive_in_place(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
@@ -269,7 +271,7 @@ class SparkChangingFacts:
         raise AssertionError("recursive steps have counters beside their support, which is never a count")
 
     def check_values(self, tasks: Sequence[Task]) -> None:
-        """Rules that follow a change look at facts of before and after: what they discard need not be an instance."""
+        """Do nothing: delta rules read facts from before and after the change, so what they drop need not be an instance."""
         if self._discards_errors:
             return
         wanted = []
@@ -286,7 +288,7 @@ class SparkChangingFacts:
             self._rules([task.step for task in tasks], discards_errors=False).derive(wanted)
 
     def describe(self, task: Task) -> None:
-        """Say what an heir went on from, and in which large relations changed facts were looked up."""
+        """Report what an heir continued from, and the large relations in which changed facts were looked up."""
         report, step = task.report, task.step
         if report.strategy == "recompute":
             return
@@ -301,18 +303,18 @@ class SparkChangingFacts:
         large = [f"{name} ({size:,})" for name, size in sizes.items() if size > IN_DRIVER and not is_auxiliary(name)]
         return f"looked through {', '.join(large)}" if large else ""
 
-    # -- what choosing a way takes -----------------------------------------------------------------------------------
+    # -- for the choice of a strategy -----------------------------------------------------------------------------------
 
     def form_of(self, step: SparkStep) -> str:
         return ""
 
     def known_to(self, step: SparkStep) -> int:
-        """How many facts a step reads and derives."""
+        """Return how many facts a step reads and derives."""
         relations = {**step.job.reads, **step.heads}
         return sum(self.versions.relation(AFTER + name, arity).size for name, arity in relations.items())
 
     def costs_no_job(self, step: SparkStep) -> bool:
-        """Whether the driver keeps all that a step reads and derives: then following a change costs no job."""
+        """Return whether the driver caches all that a step reads and derives, so that following a change costs no job."""
         if not all(runs_in_driver(rule) for rule in step.job.rules):
             return False
         names = {**step.job.reads, **step.heads}.items()
@@ -320,9 +322,9 @@ class SparkChangingFacts:
         return self.context.held.has([frame for relation in relations for frame in relation.bases])
 
     def is_small(self, step: SparkStep) -> bool:
-        """Whether a step is derived as fast as a job starts."""
+        """Return whether a step is derived as fast as a job starts."""
         return not self.costs_no_job(step) and self.known_to(step) <= self.context.settings.task_change_facts
 
     def gains_by_a_job(self, steps: Sequence[SparkStep]) -> bool:
-        """Whether one job that derives small steps is better than following: not where the driver only copies rows."""
+        """Return whether deriving small steps in one job is better than following; it is not if the driver only copies rows."""
         return not all(step.only_copies for step in steps)

@@ -1,4 +1,4 @@
-"""Runs rules over versions of relations: those that follow a few changed facts, of several steps in one job."""
+"""Delta rules on Spark: rules over versions of relations, those of several steps in one job."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 
 # -- bound rules -------------------------------------------------------------------------------------------------------
 
-# Rules whose changed fact tells everything: their other atoms only ask whether one certain fact is there.
+# Rules whose changed fact binds every variable: their other atoms only check whether one certain fact exists.
 #
-# The driver has the changed facts, so it asks for all of these facts at once, of all rules, and joins nothing.
+# The driver has the changed facts, so it looks up all of these facts at once, for all rules, and joins nothing.
 
 NumberOf = Callable[[Constant], int]
 
 
 def asks_only(rule: NormalRule) -> bool:
-    """Whether the first atom of a rule binds all of its variables, and nothing is negated, computed or compared."""
+    """Return whether the first atom of a rule binds all of its variables, and nothing is negated, computed or compared."""
     body = rule.body
     if body.negated or body.computes or body.compares or len(body.sources) < 2:
         return False
@@ -84,7 +84,7 @@ class _Question:
 
 @dataclass
 class BoundRule:
-    """One such rule over changed facts; `ask` puts its questions, `heads` reads the answers."""
+    """One such rule over changed facts; `ask` registers its look-ups, `heads` reads the answers."""
 
     rule: NormalRule
     changed: Ids
@@ -113,7 +113,7 @@ class BoundRule:
             self._questions.append(_Question(facts, lookup.ask(relation_of(atom), keys)))
 
     def heads(self, answers: Sequence[Ids]) -> Ids:
-        """The heads of the instances, with repetitions."""
+        """Return the heads of the instances; they may repeat."""
         holds = np.ones(self._count, np.bool_)
         for question in self._questions:
             there = summed_ids(answers[question.place])
@@ -132,18 +132,18 @@ class BoundRule:
 
 # -- local rules -------------------------------------------------------------------------------------------------------
 
-# Rules that choose rows and columns of a few changed facts, in the driver: no job of Spark is short enough for that.
+# Rules that only select rows and columns of a few changed facts run in the driver, because every Spark job takes longer.
 
 
 def reads_one_relation(node: Algebra) -> bool:
-    """Whether a rule only chooses rows and columns of one relation."""
+    """Return whether a rule only selects rows and columns of one relation."""
     if isinstance(node, (Project, Select)):
         return not (isinstance(node, Project) and node.distinct) and reads_one_relation(node.input)
     return isinstance(node, Scan)
 
 
 def heads_of(node: Project, facts: Ids, number_of: NumberOf) -> Ids:
-    """The heads of such a rule, with repetitions; the first columns of `facts` are those of the relation."""
+    """Return the heads of such a rule, which may repeat; the first columns of `facts` are those of the relation."""
     columns, count = _rows(node, facts, number_of)
     return np.column_stack([columns[name] for name in node.columns] or [np.zeros(count, np.int64)])
 
@@ -171,18 +171,19 @@ def _rows(node: Algebra, facts: Ids, number_of: NumberOf) -> tuple[dict[str, Ids
 
 # -- delta frames ------------------------------------------------------------------------------------------------------
 
-# Rule bodies that begin with a few changed facts, as data frames: what is small goes to what is large, never the other way.
+# Rule bodies that start with a few changed facts, as data frames: small inputs are sent to large ones, never the other way.
 #
-# A join sends the rows so far to every task. Where they come out of a join themselves and may be many, they are put down
-# first, so that their number is known: too many of them meet the next relation by a shuffle, as in any other query. Whether a
-# row has a partner in a large relation is asked the other way round: which of the few keys does it have?
+# A join broadcasts the rows so far. If they come out of a join themselves and may be many, they are written to a table
+# first, so that their number is known: too many of them are joined by a shuffle, as in any other query. Whether a row
+# has a partner in a large relation is asked the other way round: which of the few keys does the relation have?
 
 _SENT_UNSEEN = 200_000
 """Rows that go to every task without having been counted, if there are so many."""
 
 
 class DeltaTranslator(BagTranslator):
-    """`sizes` tells about how many rows a relation has; with `careful`, whatever comes out of a join is put down."""
+    """A translation of delta rules; `sizes` estimates the rows of a relation; with `careful`, every join result is
+    written to a table."""
 
     _computes_texts = False
 
@@ -201,7 +202,7 @@ class DeltaTranslator(BagTranslator):
             left, rows = self.rows(node.left), guess
         else:
             left, rows = self._left(node.left)
-        # A semi-join asks for one fact, all of which is known: it has one partner at most.
+        # A semi-join asks for one completely known fact: it has at most one partner.
         return hinted(left, rows).join(self.rows(node.right), [self.column(name) for name in node.on])
 
     def _anti_join(self, node: AntiJoin) -> DataFrame:
@@ -212,7 +213,7 @@ class DeltaTranslator(BagTranslator):
         return left.join(self._partners(left, rows, node.right, right, on), on, "left_anti")
 
     def _partners(self, left: DataFrame, rows: int, node: Algebra, right: DataFrame, on: list[str]) -> DataFrame:
-        """The keys of the right side, as far as the left side has them where it is the smaller one."""
+        """Return the keys of the right side, restricted to those of the left side if it is smaller."""
         keys = right.select(*on)
         if self._size(node) <= rows:
             return hinted(keys, self._size(node))
@@ -222,13 +223,13 @@ class DeltaTranslator(BagTranslator):
         return self._put_down(df, node)[0]
 
     def _forms(self, df: DataFrame, column: str) -> DataFrame:
-        """Few rows need few forms, and the universe is large."""
+        """Return the forms of a column's constants; few rows need few of the large universe."""
         rows = self._context.settings.change_rows
         ids = hinted(df.selectExpr(f"{column} AS id").distinct(), rows)
         return hinted(super()._forms(df, column).join(ids, "id", "left_semi"), rows)
 
     def _left(self, node: Algebra) -> tuple[DataFrame, int]:
-        """The rows so far, and about how many they are."""
+        """Return the rows so far, and an estimate of their number."""
         return self._put_down(self.rows(node), node)
 
     def _put_down(self, df: DataFrame, node: Algebra) -> tuple[DataFrame, int]:
@@ -241,7 +242,7 @@ class DeltaTranslator(BagTranslator):
         return stored, rows
 
     def _guess(self, node: Algebra) -> int:
-        """How many rows may come out of a node, where values are as frequent as they mostly are."""
+        """Return an estimate of the rows that come out of a node, for values of usual frequency."""
         if isinstance(node, Join) and not node.semi:
             return int(self._guess(node.left) * max(1.0, self._size(node.right) ** 0.25))
         below = inputs_of(node)
@@ -253,18 +254,19 @@ class DeltaTranslator(BagTranslator):
 
 
 def is_too_large(error: BaseException) -> bool:
-    """Whether Spark refused to send so many rows to every task."""
+    """Return whether Spark refused to broadcast so many rows."""
     text = str(error)
     return "maxResultSize" in text or "Cannot broadcast" in text or "_LEGACY_ERROR_TEMP_2249" in text
 
 
 # -- delta rules -------------------------------------------------------------------------------------------------------
 
-_AT_ONCE = 12  # rules in one job: larger plans take Spark longer to make than to run
+_AT_ONCE = 12  # rules in one job; Spark takes longer to plan more than to run them
 
 
 class DeltaRules(NodeEvaluation):
-    """`exists` are the rules of auxiliary predicates: which values some fact of a negated atom has."""
+    """The evaluation of delta rules; `exists` are the rules of auxiliary predicates: the values for which a negated
+    atom has facts."""
 
     def __init__(
         self,
@@ -284,7 +286,7 @@ class DeltaRules(NodeEvaluation):
         self._sized: dict[str, int] = {}
 
     def derive(self, wanted: Sequence[Signed]) -> dict[tuple[str, str], ChangeRows]:
-        """How often each head is derived, by key; keys without a row are missing."""
+        """Return how often each head is derived, by key; keys without a head are missing."""
         with failures_explained([one.rule for one in wanted]):
             try:
                 return settled(lambda: self._derive(wanted))
@@ -295,7 +297,7 @@ class DeltaRules(NodeEvaluation):
                 return settled(lambda: self._derive(wanted))
 
     def has_facts(self, rule: NormalRule) -> bool:
-        """Whether each atom of a rule may have facts."""
+        """Return whether each atom of a rule may have facts."""
         return all(self._size_of(atom) for atom in rule.body.sources if isinstance(atom, Atom))
 
     # -- rules -------------------------------------------------------------------------------------------------------
@@ -334,13 +336,13 @@ class DeltaRules(NodeEvaluation):
         return {key: rows for key, rows in sums.items() if rows.rows}
 
     def _changed_in_driver(self, rule: NormalRule) -> Ids | None:
-        """The changed facts of a rule's first atom, where the driver has them."""
+        """Return the changed facts of a rule's first atom if the driver has them, otherwise None."""
         first = rule.body.sources[0] if rule.body.sources else None
         change = self._change(first.predicate, first.arity) if isinstance(first, Atom) else None
         return change.ids if change is not None else None
 
     def _joined_in_driver(self, rule: NormalRule, changed: Ids | None) -> Ids | None:
-        """The heads of a rule whose changed facts meet relations that the driver keeps."""
+        """Return the heads of a rule whose changed facts meet relations cached in the driver; None if that is not possible."""
         if changed is None or not only_joins(rule):
             return None
         others = [atom.predicate for atom in rule.body.sources[1:] if isinstance(atom, Atom)]
@@ -349,7 +351,7 @@ class DeltaRules(NodeEvaluation):
         return JoinedRule(rule, self._number_of, self._context.held).heads(changed, self._relation_of)
 
     def _answered(self, bound: Sequence[tuple[Signed, BoundRule]]) -> Iterator[tuple[Signed, Ids]]:
-        """The heads of rules that only ask for certain facts, of all of them in one job."""
+        """Yield the heads of rules that only look up certain facts, all in one job."""
         lookup = Lookup(self._context)
         for _, rule in bound:
             rule.ask(lookup, self._relation_of)
@@ -374,7 +376,7 @@ class DeltaRules(NodeEvaluation):
         return isinstance(source, Atom) and self._change(source.predicate, source.arity) is not None
 
     def _in_driver(self, tree: Project) -> Ids | None:
-        """The heads of a rule that only chooses among changed facts which the driver has."""
+        """Return the heads of a rule that only selects among changed facts in the driver; None for other rules."""
         if not reads_one_relation(tree):
             return None
         node: object = tree
@@ -437,12 +439,12 @@ class DeltaRules(NodeEvaluation):
         return self._versions.rows(versioned, arity)
 
     def _having(self, version: str, auxiliary: str) -> DataFrame:
-        """The values that some fact has, with repetitions."""
+        """Return the values for which there is a fact; they may repeat."""
         rule = whole_rule(self._exists[auxiliary], version)
         return self._delta_translator().head(rule.name, algebra_of(rule))
 
     def _exists_change(self, version: str, auxiliary: str) -> ChangeRows:
-        """Which values had a fact and have none, or have one and had none: those of changed facts are looked up."""
+        """Return the values that gained their first fact or lost their last one, by looking up those of changed facts."""
         arity = self._exists[auxiliary].head.arity
         (atom,) = self._exists[auxiliary].body.sources
         assert isinstance(atom, Atom)
@@ -479,7 +481,8 @@ class DeltaRules(NodeEvaluation):
         return self._sized.get(predicate, 1000)
 
     def _algebra(self, rule: NormalRule, versions: tuple[Version, ...] | None = None) -> Project:
-        """Orders atoms by their sizes alone: the first has few rows, and profiles of the others cost a pass over them."""
+        """Return the algebra of a rule, ordered by sizes alone: the first atom has few rows, and profiles of the others
+        cost a full pass."""
         self._sized = {atom.predicate: self._size_of(atom) for atom in _atoms(rule)}
         values_last = not self._job.discards_errors
         return algebra_of(rule, GuessedSizes(self._size), versions, keep_all=True, values_last=values_last)

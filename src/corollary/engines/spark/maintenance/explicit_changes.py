@@ -1,4 +1,5 @@
-"""Which explicit facts really come and go: inserting what is there and deleting what is not changes nothing, insertion wins."""
+"""Which explicit facts really change: inserting an existing fact or deleting a missing one changes nothing; insertion
+wins over deletion."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ ExplicitFacts = Sequence[tuple[str, Frame]]
 
 
 def change_explicit(deletes: ExplicitFacts, inserts: ExplicitFacts, transaction: SparkTransaction) -> tuple[int, int]:
-    """Changes the support by explicit facts; gives the numbers of those that went and of those that came."""
+    """Change the support by explicit facts; return how many were really deleted and inserted."""
     wanted = _wanted(deletes, inserts, transaction)
     if not wanted:
         return 0, 0
@@ -45,7 +46,7 @@ def change_explicit(deletes: ExplicitFacts, inserts: ExplicitFacts, transaction:
 
 
 def _wanted(deletes: ExplicitFacts, inserts: ExplicitFacts, transaction: SparkTransaction) -> dict[str, ChangeRows]:
-    """Return the requested changes: each fact once, with 1 where it shall be explicit and -1 where it shall not."""
+    """Return the requested changes: each fact once, with 1 to make it explicit and -1 to remove it."""
     frames: dict[str, list[tuple[Frame, int]]] = {}
     for facts, number in ((deletes, -1), (inserts, 1)):
         for predicate, frame in facts:
@@ -57,7 +58,7 @@ def _wanted(deletes: ExplicitFacts, inserts: ExplicitFacts, transaction: SparkTr
 
 
 def _few(parts: Sequence[tuple[Frame, int]], transaction: SparkTransaction) -> ChangeRows | None:
-    """Return the requested changes of one predicate, where the driver has all of them; None where it has not."""
+    """Return the requested changes of one predicate if the driver has all of them; otherwise None."""
     local = [(frame, number) for frame, number in parts if isinstance(frame, LocalFrame)]
     most = transaction.context.settings.change_rows
     if len(local) < len(parts) or sum(frame.table.num_rows for frame, _ in local) > most:

@@ -1,4 +1,4 @@
-"""Changes without maintenance (`updates=False`): everything is derived once more, and compared with the facts before."""
+"""Changes without maintenance (`updates=False`): everything is derived again, and compared with the facts before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkDerivedFacts:
-    """Implements `engines.base.DerivedFacts`; `graph` are the rules so far."""
+    """Implements `engines.base.DerivedFacts`; `graph` has the rules so far."""
 
     engine: SparkEngine
     store: MaintainedStore

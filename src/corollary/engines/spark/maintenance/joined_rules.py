@@ -1,4 +1,4 @@
-"""Rules that join a few changed facts with relations which the driver keeps: joined there, without a job of Spark."""
+"""Rules that join a few changed facts with relations cached in the driver, without a Spark job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NumberOf = Callable[[Constant], int]
 
 
 def runs_in_driver(rule: NormalRule) -> bool:
-    """Whether a rule needs nothing but the changed facts and what the driver may keep."""
+    """Return whether a rule needs only the changed facts and relations that the driver may cache."""
     body = rule.body
     if len(body.sources) == 1 and isinstance(body.sources[0], Atom):
         return not (body.negated or body.computes or body.compares)
@@ -28,7 +28,7 @@ def runs_in_driver(rule: NormalRule) -> bool:
 
 
 def only_joins(rule: NormalRule) -> bool:
-    """Whether a rule has nothing but atoms of variables and constants, with arguments."""
+    """Return whether a rule consists only of atoms with variables and constants, each with arguments."""
     body = rule.body
     if body.negated or body.computes or body.compares or len(body.sources) < 2:
         return False
@@ -40,14 +40,15 @@ def only_joins(rule: NormalRule) -> bool:
 
 @dataclass
 class JoinedRule:
-    """One such rule, whose first atom has the changed facts."""
+    """One such rule; its first atom has the changed facts."""
 
     rule: NormalRule
     number_of: NumberOf
     held: HeldRelations
 
     def heads(self, changed: Ids, relation_of: Callable[[Atom], SignedRelation]) -> Ids | None:
-        """The heads of all instances, with repetitions; None where the driver lacks a relation, or would hold too many rows."""
+        """Return the heads of all instances, which may repeat; None if the driver lacks a relation, or would hold too
+        many rows."""
         first, *others = (atom for atom in self.rule.body.sources if isinstance(atom, Atom))
         values = self._values(first, changed)
         if not values:
@@ -93,7 +94,7 @@ class JoinedRule:
         )
 
     def _values(self, atom: Atom, rows: Ids) -> dict[str, Ids]:
-        """The values of an atom's variables, of those rows that fit it."""
+        """Return the values of an atom's variables in the rows that match it."""
         chosen = rows[self._fits(atom, rows)]
         return {
             argument.name: chosen[:, place]
@@ -102,7 +103,7 @@ class JoinedRule:
         }
 
     def _fits(self, atom: Atom, rows: Ids) -> np.ndarray:
-        """Whether rows have the constants of an atom, and one value for a variable that it has twice."""
+        """Return which rows have the constants of an atom, and equal values for its repeated variables."""
         fits = np.ones(len(rows), np.bool_)
         seen: dict[str, int] = {}
         for place, argument in enumerate(atom.arguments):
@@ -124,7 +125,7 @@ class JoinedRule:
 
 
 def matching(relation: SignedRelation, places: tuple[int, ...], keys: Ids, held: HeldRelations) -> Ids | None:
-    """The rows of a relation whose values in some columns are among the keys; None where the driver has not all of it."""
+    """Return the rows of a relation whose values in some columns are among the keys; None if the driver lacks part of it."""
     if any(segment.ids is None for segment in relation.segments):
         return None
     parts: list[Ids] = []

@@ -1,8 +1,9 @@
-"""Looking up a few facts in large relations: they go to every task, and what the relations have of them comes back, in one job.
+"""Look-ups of a few facts in large relations: the facts are sent to every task, and one job returns those that the
+relations have.
 
-Relations of one arity are read as one, whatever their number: the file of a row that fits tells the relation. What comes back is
-at most a few rows for each relation and each fact. A small relation is brought whole once, and so is one that is asked often
-(`HeldRelations`); both are asked in the driver from then on.
+Relations of one arity are read as one, whatever their number: the file of a matching row tells its relation. The result
+is at most a few rows for each relation and each fact. A small relation is brought to the driver whole, and so is one
+that is used often (`HeldRelations`); both are then looked up in the driver.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 IN_DRIVER = 10_000
 """Facts of a relation that is brought to the driver."""
 _FILE = "file"
-_AT_ONCE = 40  # relations that are not files, in one job: larger plans take Spark longer to make than to run
+_AT_ONCE = 40  # relations without files in one job; Spark takes longer to plan more than to run them
 _READ: WeakKeyDictionary[Workspace, dict[tuple[int, tuple[str, ...]], DataFrame]] = WeakKeyDictionary()
 _KNOWN: WeakKeyDictionary[DataFrame, Ids] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class _StoredPart:
-    """A part of a relation that is not in the driver, and whose question it belongs to."""
+    """A part of a relation that is not in the driver, and the question it belongs to."""
 
     place: int
     df: DataFrame
@@ -65,18 +66,19 @@ class _StoredPart:
 
 @dataclass
 class Lookup:
-    """Collects questions; `run` answers all of them."""
+    """A collection of questions; `run` answers all of them."""
 
     context: Context
     _asked: list[tuple[SignedRelation, ChangeRows]] = field(default_factory=list)
 
     def ask(self, relation: SignedRelation, facts: ChangeRows) -> int:
-        """The numbers of some facts in a relation; the facts are in the driver. Gives the place of the answer."""
+        """Register the question for the numbers of some facts (in the driver) in a relation; return the position of its
+        answer."""
         self._asked.append((relation, facts))
         return len(self._asked) - 1
 
     def run(self) -> list[Ids]:
-        """By question, rows `c0 …, n` of those facts that the relation has; the numbers of one fact add up."""
+        """Return, for each question, rows `c0 …, n` of the facts that the relation has; numbers of the same fact add up."""
         answers: list[list[Ids]] = [[] for _ in self._asked]
         whole: list[_StoredPart] = []
         in_files: dict[int, list[_StoredPart]] = {}
@@ -146,7 +148,7 @@ class Lookup:
             self._sort(table.filter(pa.array(table.column(TAG).to_numpy() == arity)), arity, mine, answers)
 
     def _matching(self, arity: int, parts: list[_StoredPart]) -> DataFrame:
-        """Rows of all these files whose values are those of some fact in question."""
+        """Return the rows of all these files whose values are those of some requested fact."""
         columns = column_names(arity)
         files = list(dict.fromkeys(file for part in parts if part.frame is not None for file in part.frame.lies_in))
         read = self._read(arity, tuple(files))
@@ -156,7 +158,7 @@ class Lookup:
         return read.selectExpr(*columns, COUNT, f"_metadata.file_path AS {_FILE}").join(keys, columns, "left_semi")
 
     def _read(self, arity: int, files: tuple[str, ...]) -> DataFrame:
-        """These files as one relation; Spark lists them once."""
+        """Return these files as one relation, which Spark lists once."""
         known = _READ.setdefault(self.context.workspace, {})
         if (arity, files) not in known:
             schema = f"{id_schema(arity)}, {COUNT} long"
@@ -165,7 +167,7 @@ class Lookup:
 
     @staticmethod
     def _sort(table: pa.Table, arity: int, parts: list[_StoredPart], answers: list[list[Ids]]) -> None:
-        """Gives each question the rows of its files that fit it."""
+        """Give each question the rows of its files that match it."""
         columns = [table.column(name).to_numpy() for name in column_names(arity)]
         counts = table.column(COUNT).fill_null(1).to_numpy()
         rows: Ids = np.stack([*columns, counts], axis=1).astype(np.int64, copy=False)
@@ -184,7 +186,7 @@ class Lookup:
 
 
 def _plain(path: str) -> str:
-    """A path as it is written in one way only."""
+    """Return the normal form of a path."""
     return re.sub(r"^file:/+", "/", unquote(path))
 
 

@@ -1,7 +1,7 @@
-"""The facts of a knowledge base on Spark with their support: what to save is here, and what to restore.
+"""The facts of a knowledge base on Spark with their support: everything to save, and everything to restore.
 
-`explicit` facts, what each owner derives (with counts where it counts), and what is visible. A predicate is visible where some
-owner supports it; explicit facts are the owner `EXPLICIT`.
+These are the explicit facts, what each owner derives (with counts if it counts), and the visible facts. A fact is
+visible while some owner supports it; explicit facts have the owner `EXPLICIT`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 # -- counters ----------------------------------------------------------------------------------------------------------
 
-# How often a recursive hyper-node derives each fact: its local recursive counters (paper 002), beside what it supports.
+# How often a recursive hyper-node derives each fact: its local recursive counters (paper 002), separate from its support.
 #
 # They are filled when a deletion first reaches the hyper-node, by one job over its facts before, and kept from then on.
 # Whatever changes its facts without counting (recomputing, other rules) drops them: the next deletion fills them again.
 
-Relations = Mapping[str, SignedRelation]  # by predicate, those of one owner
+Relations = Mapping[str, SignedRelation]  # by predicate: those of one owner
 Known = Mapping[str, Relations]  # by owner
 
 
 @dataclass
 class Counters:
-    """The counters as a transaction sees them; `known` are those before it, which it never changes."""
+    """The counters as a transaction sees them; `known` are those before it, which never change."""
 
     known: Known
     _filled: dict[str, Relations] = field(default_factory=dict)
@@ -42,12 +42,12 @@ class Counters:
         return owner in self._filled or (owner in self.known and owner not in self._forgotten)
 
     def fill(self, owner: str, relations: Relations) -> None:
-        """The counters of an owner before the transaction, where they were not known."""
+        """Set the counters of an owner before the transaction, if they were not known."""
         self._filled[owner] = relations
         self._changes.pop(owner, None)
 
     def change(self, owner: str, predicate: str, change: ChangeRows) -> None:
-        """An owner has gained and lost derivations."""
+        """Change the counters of an owner by gained and lost derivations."""
         if change.rows:
             self._changes.setdefault(owner, {}).setdefault(predicate, []).append(change)
 
@@ -57,13 +57,13 @@ class Counters:
         self._changes.pop(owner, None)
 
     def now(self, owner: str, predicate: str, more: Iterable[ChangeRows] = ()) -> SignedRelation:
-        """The counters of a predicate as far as the transaction has come, with pending changes."""
+        """Return the counters of a predicate at this point of the transaction, with pending changes."""
         relation = self._before(owner)[predicate]
         changes = (*self._changes.get(owner, {}).get(predicate, ()), *more)
         return replace(relation, segments=(*relation.segments, *changes))
 
     def after(self) -> dict[str, Relations]:
-        """All counters after the transaction."""
+        """Return all counters after the transaction."""
         owners = [owner for owner in {**self.known, **self._filled} if self.has(owner)]
         return {owner: self._after(owner) for owner in owners}
 
@@ -82,7 +82,7 @@ class Counters:
 
 @dataclass(frozen=True, eq=False)
 class Supported:
-    """One predicate."""
+    """One predicate with its support."""
 
     arity: int
     visible: SignedRelation
@@ -91,7 +91,8 @@ class Supported:
     def changed(
         self, name: str, support: Mapping[str, ChangeRows], visible: ChangeRows, counted: Mapping[str, bool]
     ) -> Supported:
-        """After changes of support by owner, which changed these visible facts; `counted` tells of owners that are new."""
+        """Return the predicate after changes of support by owner and of visible facts; `counted` tells whether new
+        owners count."""
         owners = dict(self.owners)
         context = self.visible.context
         for owner, change in support.items():
@@ -100,17 +101,17 @@ class Supported:
         return replace(self, visible=self.visible.changed(visible, name), owners=owners)
 
     def handed_over(self, owners: Collection[str], heir: str, relation: SignedRelation) -> Supported:
-        """With an heir in the place of some owners."""
+        """Return the predicate with an heir in place of some owners."""
         others = {name: known for name, known in self.owners.items() if name not in owners}
         return replace(self, owners={**others, heir: relation})
 
     def without(self, owner: str) -> Supported:
-        """After an owner went, whose support is all taken back."""
+        """Return the predicate without an owner whose support was withdrawn."""
         return replace(self, owners={name: relation for name, relation in self.owners.items() if name != owner})
 
 
 class MaintainedStore(FrameStore):
-    """A store whose relations change. Predicates that are not maintained have the frames that were derived at first."""
+    """A store whose relations change. Predicates that are not maintained keep the frames of the materialisation."""
 
     def __init__(self, context: Context, arities: Mapping[str, int] | None = None) -> None:
         super().__init__(context.spark, arities)
@@ -132,7 +133,7 @@ class MaintainedStore(FrameStore):
         return super().rows(predicate) if known is None else known.visible.rows
 
     def supported(self, predicate: str, arity: int) -> Supported:
-        """A predicate with its owners; what was never heard of has no facts."""
+        """Return a predicate with its owners; an unknown one has no facts."""
         known = self._supported.get(predicate)
         if known is not None:
             return known
@@ -145,7 +146,7 @@ class MaintainedStore(FrameStore):
         return found
 
     def replace(self, changed: Mapping[str, Supported], counters: Known) -> None:
-        """Makes the relations and the counters of a transaction those of the store, all at once."""
+        """Replace the relations and the counters by those of a transaction, all at once."""
         explicit = dict(self.explicit)
         for predicate, supported in changed.items():
             self.arities.setdefault(predicate, supported.arity)
@@ -156,11 +157,11 @@ class MaintainedStore(FrameStore):
         self.explicit = explicit
 
     def owners(self, predicate: str) -> dict[str, Frame]:
-        """All that each owner supports, with a column `n`."""
+        """Return everything that each owner supports, with a column `n`."""
         supported = self.supported(predicate, self.arities[predicate])
         return {owner: relation.supported() for owner, relation in supported.owners.items()}
 
 
 def _frame_of(relation: SignedRelation) -> Frame:
-    """The visible facts of a relation, as a frame that is built on demand."""
+    """Return the visible facts of a relation, as a frame that is built on demand."""
     return LazyFrame(lambda: relation.visible().df, relation.arity, relation.rows)

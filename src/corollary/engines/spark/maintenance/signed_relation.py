@@ -1,7 +1,8 @@
-"""A relation that changes: a base and signed segments, put together where it is read, folded by size.
+"""A relation that changes: a base and signed segments, merged when it is read, and folded into a new base by size.
 
-The base is never written again for a small change. Reading it leaves out the few rows that are gone, of which every task has a
-copy, and adds the few that came. Everything here is immutable: a transaction makes new relations out of the old files.
+The base is never rewritten for a small change. Reading it leaves out the few deleted rows, which are broadcast to every
+task, and adds the few inserted ones. Everything here is immutable: a transaction makes new relations from the old
+files.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
 MOST_SEGMENTS = 4
-_SHARE_TO_FOLD = 4  # a quarter of the base
+_SHARE_TO_FOLD = 4  # segments are folded at a quarter of the base
 
 
 @dataclass(frozen=True, eq=False)
 class SignedRelation:
-    """Each row of `base` counts once, or as often as its column `n` says where it is `counted`; `segments` add to that.
+    """A base whose rows count once (or, if `counted`, as often as their column `n` says), and `segments` that add to
+    it.
 
-    Rows whose sum is zero are not in the relation; no sum is below zero. The frames of the base are disjoint.
+    Rows whose sum is zero are not in the relation; no sum is negative. The frames of the base are disjoint.
     """
 
     context: Context
@@ -44,22 +46,22 @@ class SignedRelation:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[DataFrame]:
-        """Parts with the columns `c0 …, n`; a row may be in several of them, and its numbers add up."""
+        """Return parts with the columns `c0 …, n`; a row may be in several of them, and its numbers add up."""
         return [*self.base_numbers(), *(segment.df for segment in self.segments)]
 
     def base_numbers(self) -> list[DataFrame]:
         return [self.numbers_of(frame) for frame in self.bases]
 
     def numbers_of(self, frame: Frame) -> DataFrame:
-        """The rows of one frame of the base, with their numbers."""
+        """Return the rows of one frame of the base, with their numbers."""
         return frame.df if self.counted else frame.df.selectExpr(*self.columns, f"1L AS {COUNT}")
 
     def matching(self, keys: DataFrame) -> list[DataFrame]:
-        """The rows with these keys, with their numbers. Where the keys are few and hinted, nothing of the relation moves."""
+        """Return the rows with these keys, with their numbers. If the keys are few and hinted, the relation is not shuffled."""
         return [part.join(keys, self.columns, "left_semi") for part in self.numbers()]
 
     def visible(self) -> Frame:
-        """Every row once, of a relation that does not count."""
+        """Return every row once, for a relation that does not count."""
         return self._visible
 
     @cached_property
@@ -80,7 +82,7 @@ class SignedRelation:
         return Frame(df, self.arity, self.rows)
 
     def supported(self) -> Frame:
-        """Every row once with its number, which needs a shuffle where there are segments."""
+        """Return every row once with its number, which needs a shuffle if there are segments."""
         parts = self.numbers()
         if not parts:
             return Frame(no_rows(self.context, self.arity).selectExpr("*", f"0L AS {COUNT}"), self.arity, 0)
@@ -92,12 +94,12 @@ class SignedRelation:
 
     @property
     def bases(self) -> list[Frame]:
-        """The frames of the base that have rows."""
+        """The nonempty frames of the base."""
         return [frame for frame in self.base if frame.rows != 0]
 
     @property
     def rows(self) -> int | None:
-        """The number of rows, of a relation that does not count or has not changed."""
+        """The number of rows, None for a relation that counts and has changed."""
         known = [frame.rows for frame in self.base]
         if any(rows is None for rows in known) or (self.counted and self.segments):
             return None
@@ -115,7 +117,7 @@ class SignedRelation:
     # -- changing ----------------------------------------------------------------------------------------------------
 
     def changed(self, change: ChangeRows, name: str) -> SignedRelation:
-        """The relation after a change, folded where that is worth it."""
+        """Return the relation after a change, folded if that pays."""
         if not change.rows:
             return self
         after = replace(self, segments=(*self.segments, change))
@@ -135,9 +137,9 @@ class SignedRelation:
 
 
 def united(relations: Sequence[SignedRelation], name: str) -> SignedRelation:
-    """Return the union of some relations, each row once; there is at least one relation.
+    """Return the union of at least one relation, each row once.
 
-    A single one stays where it lies. Several are put together by a job.
+    A single relation stays where it is. Several are merged by a job.
     """
     first = relations[0]
     if len(relations) == 1 and not first.counted:

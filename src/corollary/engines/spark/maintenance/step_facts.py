@@ -1,7 +1,7 @@
 """The facts of a recursive step as rows in the driver or in tables; see `engines.base.StepFacts`.
 
-While the step runs, its own predicates are seen through an overlay. Nothing reaches the transaction before `finish`, but for the
-facts that earlier steps have adopted: giving the step up is to forget it.
+While the step runs, its own predicates are seen through an overlay. Nothing reaches the transaction before `finish`,
+except for facts that earlier steps adopted, so giving the step up means to forget it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ FactRows = Mapping[str, ChangeRows]
 
 
 class SparkStepFacts:
-    """A step that `counts` has counters beside its support; they are filled when a deletion first needs them.
+    """The facts of a step. One that `counts` has counters beside its support, filled when a deletion first needs them.
 
-    `most` is how many facts a deletion may reach; more raise `OverBudget`.
+    `most` is the number of facts that a deletion may reach; more raise `OverBudget`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SparkStepFacts:
         self._reached: dict[str, ChangeRows] = {}
         self._marks: dict[Mark, dict[str, ChangeRows]] = {mark: {} for mark in Mark}
         self._round = 0
-        self._more = 0  # visible facts that the transaction does not know of yet
+        self._more = 0  # visible facts that the transaction does not know yet
 
     # -- rules -------------------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class SparkStepFacts:
     # -- rounds ------------------------------------------------------------------------------------------------------
 
     def trying(self) -> AbstractContextManager[None]:
-        return nullcontext()  # `reach` counts what a deletion has reached
+        return nullcontext()  # `reach` counts the overdeleted facts
 
     def begin_rounds(self, *, grows: bool = False) -> None:
         self._round = 0
@@ -144,7 +144,7 @@ class SparkStepFacts:
         self._versions.changing = dict(facts)
         self._versions.forget()
 
-    # -- what is lost ------------------------------------------------------------------------------------------------
+    # -- deletion ------------------------------------------------------------------------------------------------
 
     def note_lost(self, heads: FactRows) -> None:
         self._note(heads, -1)
@@ -154,7 +154,7 @@ class SparkStepFacts:
             self._counted[name].append(rows.times(sign))
 
     def remove(self, rules: Sequence[NormalRule]) -> dict[str, ChangeRows]:
-        """A step with other rules has new counters, which never knew of them."""
+        """Return what removed rules derived; the new counters of a changed step never included it."""
         return self.rows(self._run(map(whole_before, rules)))
 
     def given_up(self) -> dict[str, ChangeRows]:
@@ -162,7 +162,8 @@ class SparkStepFacts:
         return {name: rows for name, rows in found.items() if rows.rows}
 
     def deletable(self, lost: FactRows, given_up: FactRows, *, stops_at_support: bool = True) -> dict[str, ChangeRows]:
-        """Facts that others support are always left alone: looking them up costs less than going on from them."""
+        """Return facts through which a deletion may continue, never those with other support: looking that up costs
+        less than following them."""
         waiting = _without(_without(_united(lost, given_up), self._reached), self._disowned)
         return self._unsupported(waiting, disowns=True)
 
@@ -186,7 +187,7 @@ class SparkStepFacts:
         return self._unsupported(_without(facts, self._disowned), disowns=False)
 
     def _reveal(self, name: str, adopted: ChangeRows) -> None:
-        """Others support these facts, which were visible before the transaction: they have not changed."""
+        """Make facts that others adopted, and that were visible before the transaction, unchanged again."""
         overlay = self._versions.overlay
         if name in overlay:
             overlay[name] = without(overlay[name], adopted)
@@ -204,7 +205,7 @@ class SparkStepFacts:
         return dict(self._reached)
 
     def spread(self, facts: FactRows) -> None:
-        """The next call of `reach` leaves out what was reached before it."""
+        """Note these facts as followed: the next call of `reach` leaves them out of UNSPREAD."""
 
     def withdraw(self, facts: FactRows) -> None:
         for name, rows in facts.items():
@@ -215,7 +216,7 @@ class SparkStepFacts:
         self._versions.forget()
 
     def _withdrawn(self, name: str, rows: ChangeRows) -> list[ChangeRows]:
-        """Return the support that the step takes back from these facts, which no other supports."""
+        """Return the withdrawal of the step's support for these facts, which no other owner supports."""
         parts = self._only_own.pop(name, [])
         if not parts or rows is self._reached.get(name):
             return parts
@@ -224,7 +225,7 @@ class SparkStepFacts:
         return [without(own, self._only_own[name][0])]
 
     def _seen(self, name: str) -> ChangeRows:
-        """How the facts of a predicate have changed, as rules of the step see them."""
+        """Return how the facts of a predicate have changed, as rules of the step see them."""
         overlay = self._versions.overlay
         return overlay[name] if name in overlay else self._transaction.flips_of(name, self._heads[name])
 
@@ -247,7 +248,7 @@ class SparkStepFacts:
         return self.restore(present_among(facts, relations))
 
     def _fill_counters(self) -> None:
-        """Nobody needs counters before the first deletion."""
+        """Fill the counters, which are not needed before the first deletion."""
         task, counters = self._task, self._transaction.counters
         new = [rule.name for rule in task.new_rules]
         relations = _recount(task.step, new, self._transaction, self._versions, self._facts.run_jobs)
@@ -266,7 +267,7 @@ class SparkStepFacts:
         self._show(hidden)
         self._versions.forget()
 
-    # -- what is gained ----------------------------------------------------------------------------------------------
+    # -- insertion ----------------------------------------------------------------------------------------------
 
     def born(self) -> dict[str, ChangeRows]:
         found = {name: self._transaction.visible(name, arity).inserted for name, arity in self._heads.items()}
@@ -316,7 +317,7 @@ def _without(facts: FactRows, others: FactRows) -> dict[str, ChangeRows]:
 def _recount(
     step: SparkStep, new_rules: Collection[str], transaction: SparkTransaction, versions: SparkVersions, run: RunJobs
 ) -> dict[str, SignedRelation]:
-    """How often the rules that a step had before the transaction derived each fact then; no fact comes or goes by that."""
+    """Return how often the step's previous rules derived each fact before the transaction; no fact changes by that."""
     context = transaction.context
     rules = tuple(rule for rule in step.job.rules if rule.name not in new_rules)
     job = replace(step.job, rules=rules, modules=(), recursive=False, decomposition=None, counts=True)

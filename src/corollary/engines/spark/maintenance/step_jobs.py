@@ -1,4 +1,4 @@
-"""Runs the rules of whole steps over the facts after the transaction, and passes on what that changes in their support."""
+"""Runs the rules of whole steps over the facts after the transaction, and passes on the changes of support."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RunJobs = Callable[[Sequence[NodeJob], FrameStore], list[NodeOutcome]]
 def derive_in_place(
     steps: Sequence[SparkStep], transaction: SparkTransaction, versions: SparkVersions, run: RunJobs
 ) -> dict[str, int]:
-    """Make what the rules of steps derive now what they support; return their rounds by owner."""
+    """Replace the support of steps by what their rules derive now; return their rounds by owner."""
     store = FrameStore(transaction.context.spark)
     owners: dict[str, set[str]] = {}
     for step in steps:
@@ -33,7 +33,7 @@ def derive_in_place(
     read = {name for step in steps for name in step.job.reads}
     for step in steps:
         for name, arity in {**step.job.reads, **step.heads}.items():
-            # What others have of a head that nobody reads is of no interest: derivations are counted all the same.
+            # Support by others for heads that no rule reads does not matter: derivations are counted in full.
             if name not in store.arities and (step.recursive or name in read):
                 store.arities[name] = arity
                 now = versions.relation(AFTER + name, arity)
@@ -42,7 +42,7 @@ def derive_in_place(
     if transaction.context.run.counts_facts:
         given = {name: arity for name, arity in store.arities.items() if not is_auxiliary(name)}
         known = sum(versions.relation(AFTER + name, arity).size for name, arity in given.items())
-        # A number that is not above the real one: what others have of heads was not counted exactly.
+        # A lower bound, because the support of others was not counted exactly.
         store.facts_beside = transaction.context.facts() - known - sum(store.rows(name) or 0 for name in owners)
     outcomes = run([step.job for step in steps], store)
     _replace(steps, outcomes, transaction)
@@ -50,7 +50,7 @@ def derive_in_place(
 
 
 def _of_others(predicate: str, arity: int, owners: set[str], transaction: SparkTransaction) -> Frame:
-    """The facts that others than these owners support now; its number of rows is the largest that it may be."""
+    """Return the facts that other owners currently support; its number of rows is an upper bound."""
     columns = column_names(arity)
     relations = transaction.support_relations(predicate, arity)
     others = [relation for name, relation in relations.items() if name not in owners and relation.size]
@@ -63,7 +63,7 @@ def _of_others(predicate: str, arity: int, owners: set[str], transaction: SparkT
 
 
 def _replace(steps: Sequence[SparkStep], outcomes: Sequence[NodeOutcome], transaction: SparkTransaction) -> None:
-    """Sets the support of all steps to what was derived; what changes of it comes out of one job."""
+    """Set the support of all steps to what was derived; one job computes the changes."""
     heads = [(step, outcome, name) for step, outcome in zip(steps, outcomes, strict=True) for name in step.heads]
     frames: dict[int, tuple[DataFrame, int]] = {}
     for number, (step, outcome, name) in enumerate(heads):
@@ -83,7 +83,7 @@ def _replace(steps: Sequence[SparkStep], outcomes: Sequence[NodeOutcome], transa
 
 
 def _difference(step: SparkStep, outcome: NodeOutcome, name: str, transaction: SparkTransaction) -> list[DataFrame]:
-    """Return the rows that were derived now, minus those from before, with the columns `c0 …, n`."""
+    """Return the derived rows minus those from before, with the columns `c0 …, n`."""
     arity = step.heads[name]
     columns = column_names(arity)
     parts = [

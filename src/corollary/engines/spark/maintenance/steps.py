@@ -1,8 +1,8 @@
-"""The steps of maintenance: the rules of a hyper-node, and before them each aggregation that they use.
+"""The steps of maintenance: the rules of a hyper-node, preceded by each aggregation that they use.
 
-An aggregation gets an auxiliary predicate of its own, with a row of groups and results for each group. It is derived and kept
-like any other, so that a change finds the rows of the groups that it touches. Negation of "any fact" (`not q(X, _)`) needs none:
-which X have one is looked up among the facts before and after the transaction.
+An aggregation gets an auxiliary predicate with a row of groups and results for each group. It is derived and stored
+like any other predicate, so that a change finds the rows of the groups it touches. An existential negation
+(`not q(X, _)`) needs none: which X have a fact is looked up among the facts before and after the transaction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from corollary.reasoning.maintain.step_rules import GroupRules, StepRules, state
 
 @dataclass(frozen=True)
 class SparkStep:
-    """`job` runs the rules over whole relations; `source` is the aggregation of a step of groups."""
+    """One step; `job` runs its rules over whole relations, `source` is the aggregation of a step of groups."""
 
     job: NodeJob
     source: AggregateSource | None = None
@@ -36,12 +36,12 @@ class SparkStep:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """A key that is equal for equal steps, whatever graph they came from."""
+        """A key that is equal for equal steps, even from different graphs."""
         return self.owner, self.job.rules, self.recursive
 
     @property
     def node(self) -> str:
-        """The name of the hyper-node that it belongs to."""
+        """The name of the step's hyper-node."""
         return str(self.job.hyper_node)
 
     @property
@@ -58,7 +58,7 @@ class SparkStep:
 
     @property
     def following_rules(self) -> tuple[NormalRule, ...]:
-        """The rules in the form that follows changes: what they negate are single facts."""
+        """The rules in the form used to follow changes: they negate single facts."""
         return self._split[0] if self.source is None else ()
 
     @property
@@ -81,7 +81,7 @@ class SparkStep:
 
     @cached_property
     def _split(self) -> tuple[tuple[NormalRule, ...], dict[str, NormalRule]]:
-        """The rules whose negations speak of single facts, and the rules of the auxiliary predicates for that."""
+        """The rules whose negations are about single facts, and the rules of the auxiliary predicates for that."""
         rules, exists = [], {}
         for rule in self.job.rules if self.groups is None else (self.groups.touching,):
             auxiliary, split = steps_of_rule(rule)
@@ -93,7 +93,7 @@ class SparkStep:
 
     @cached_property
     def only_copies(self) -> bool:
-        """Whether each rule only chooses rows and columns of one relation, which the driver does for a few changes."""
+        """Whether each rule only selects rows and columns of one relation, which the driver does for a few changes."""
         bodies = [rule.body for rule in self.job.rules]
         return self.source is None and not any(
             len(body.sources) != 1 or body.negated or body.computes or body.compares for body in bodies
@@ -105,17 +105,17 @@ class SparkStep:
 
     @cached_property
     def rules(self) -> StepRules:
-        """The rules in every form that follows changes; those of groups derive the groups of bindings that change."""
+        """The rules in every form that maintenance needs; those of an aggregation find the groups of changed bindings."""
         return StepRules(RuleStep(self.owner, self._split[0], self.recursive, self.job.modules))
 
 
 def owner_of(job: NodeJob) -> str:
-    """Whose facts a job derives: those of a hyper-node, or an auxiliary predicate's."""
+    """Return the owner of the facts that a job derives: a hyper-node, or an auxiliary predicate."""
     return str(job.node) if job.part_of is None else job.node.rules[0]
 
 
 def steps_of_node(graph: RuleGraph, node: HyperNode, *, discards_errors: bool = True) -> list[SparkStep]:
-    """The steps of a hyper-node in order, its own rules last."""
+    """Return the steps of a hyper-node in order, its own rules last."""
     steps: list[SparkStep] = []
     rules = []
     for name in node.rules:
@@ -162,7 +162,7 @@ class _Splitter:
 
 
 def without_wildcards(body: NormalBody) -> NormalBody:
-    """Every `_` of an atom as a variable of its own: each fact that fits it is one more instance."""
+    """Return the body with every `_` of an atom as a variable of its own, so that each matching fact is one instance."""
     numbers = count()
     sources = []
     for source in body.sources:

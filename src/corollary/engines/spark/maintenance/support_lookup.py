@@ -1,4 +1,4 @@
-"""Looks up the owners that support some facts, and which of the facts are visible, by sending the facts to the relations."""
+"""Look-ups of the owners that support some facts, and of the visible ones, by sending the facts to the relations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Support:
-    """Facts that only one owner supports, and what the owner itself supports of these and of all others."""
+    """Facts that only one owner supports, and what the owner supports among these and among all others."""
 
     unsupported: ChangeRows
     own_unsupported: ChangeRows
@@ -43,7 +43,8 @@ class Support:
 def support_of(
     facts: Mapping[str, ChangeRows], heads: Mapping[str, int], owner: str, transaction: SparkTransaction
 ) -> dict[str, Support]:
-    """The support of facts by an owner and by others, as far as the transaction has come, of all predicates in one job."""
+    """Return the support of facts by an owner and by others, at this point of the transaction, for all predicates in
+    one job."""
     found: dict[str, Support] = {}
     asked: dict[str, ChangeRows] = {}
     for name, rows in facts.items():
@@ -82,7 +83,7 @@ def _found_in_driver(
 
 
 def _positive(parts: list[Ids], rows: ChangeRows) -> Ids:
-    """The facts whose numbers add up to more than zero, each with the number 1."""
+    """Return the facts whose numbers add up to more than zero, each with the number 1."""
     sums = summed_ids(np.concatenate([*parts, np.empty((0, len(rows.columns) + 1), np.int64)]))
     sums = sums[sums[:, -1] > 0]
     sums[:, -1] = 1
@@ -113,7 +114,7 @@ def _looked_up(
     df = tagged(frames, ("own", "others"))
     columns = [name for name in df.columns if name not in ("own", "others")]
     df = df.groupBy(*columns).agg({"own": "sum", "others": "sum"})
-    # 1: no owner supports it, 2: only the owner does, 3: others do and the owner too
+    # 1: no owner supports it, 2: only this owner, 3: this owner and others
     kind = "IF(`sum(others)` > 0, IF(`sum(own)` > 0, 3L, 0L), IF(`sum(own)` > 0, 2L, 1L))"
     df = df.selectExpr(*columns, f"{kind} AS {COUNT}").where(f"{COUNT} > 0")
     arities = {number: arity for number, (_, arity) in frames.items()}
@@ -131,13 +132,13 @@ def _looked_up(
 def visible_among(
     facts: Mapping[str, ChangeRows], heads: Mapping[str, int], versions: SparkVersions
 ) -> dict[str, ChangeRows]:
-    """Those of the facts that are visible now, of all predicates in one job."""
+    """Return the currently visible facts among the given ones, for all predicates in one job."""
     asked = {name: rows for name, rows in facts.items() if rows.rows}
     return present_among(asked, {name: versions.relation(AFTER + name, heads[name]) for name in asked})
 
 
 def present_among(facts: Mapping[str, ChangeRows], relations: Mapping[str, SignedRelation]) -> dict[str, ChangeRows]:
-    """Those of the facts whose numbers in a relation add up to more than zero, of all predicates in one job."""
+    """Return the facts whose numbers in a relation add up to more than zero, for all predicates in one job."""
     if not facts:
         return {}
     context = next(iter(facts.values())).context

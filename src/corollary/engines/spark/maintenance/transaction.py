@@ -1,6 +1,6 @@
 """One transaction on Spark: changes of support, owner by owner, and the visible facts that change with them.
 
-Nothing of the store is touched before `commit`: giving a transaction up is to forget it.
+The store is not touched before `commit`, so giving a transaction up means to forget it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ if TYPE_CHECKING:
 
 # -- support sums ------------------------------------------------------------------------------------------------------
 
-# Changes of visible facts that follow from changes of support, for facts that are in the driver.
+# Changes of visible facts through changes of support, for facts in the driver.
 
 Numbered = Sequence[tuple[int, Ids]]  # the number of an owner, and rows `c0 …, n`
 
 
 def visible_changes(known: Numbered, changes: Numbered) -> tuple[Ids, Ids, Ids]:
-    """The facts that are not visible any more, those that are now, and those that some owner gave up; each with the number 1.
+    """Return the facts that became hidden, those that became visible, and those that some owner stopped supporting,
+    each with the number 1.
 
-    `known` is the support before, of the facts whose support changes at least; the rows of one owner may repeat and add up.
+    `known` is the support before, at least of the facts whose support changes; rows of one owner may repeat and add up.
     """
     parts = [*((number, rows, 1) for number, rows in known), *((number, rows, 0) for number, rows in changes)]
     rows = np.concatenate([rows[:, :-1] for _, rows, _ in parts])
@@ -69,12 +70,13 @@ def _sums(slots: Ids, numbers: Ids, facts: int, owners: int) -> Ids:
 
 # -- pending support ---------------------------------------------------------------------------------------------------
 
-# The pending changes in the support of a predicate within a transaction, and how they change its visible facts.
+# The pending changes in the support of a predicate within a transaction, and the changes of its visible facts.
 
 
 @dataclass(frozen=True)
 class Visible:
-    """How the visible facts of a predicate change: `deleted` and `inserted` ones, and those that some owner gave up (`lost`)."""
+    """How the visible facts of a predicate change: `deleted` and `inserted` ones, and those that some owner stopped
+    supporting (`lost`)."""
 
     deleted: ChangeRows
     inserted: ChangeRows
@@ -86,13 +88,13 @@ class Visible:
 
     @cached_property
     def flips(self) -> ChangeRows:
-        """Deleted and inserted ones as signed rows."""
+        """The deleted and inserted facts as signed rows."""
         return summed([self.inserted, self.deleted.times(-1)])
 
 
 @dataclass
 class Pending:
-    """The support that owners gained and lost, and all the support of removed owners, whose names may be used again."""
+    """The support that owners gained and lost, and all support of removed owners, whose names may be used again."""
 
     arity: int
     support: dict[str, list[ChangeRows]] = field(default_factory=dict)
@@ -105,7 +107,7 @@ class Pending:
         return all(change.ids is not None for change in changes)
 
     def changes(self, owners: Iterable[str]) -> list[tuple[int, ChangeRows]]:
-        """All changes with numbers of owners: those that are known come first, as they are given."""
+        """Return all changes with numbers of owners; known owners are numbered in the given order, before new ones."""
         numbers = {owner: number for number, owner in enumerate(owners)}
         changes = [(numbers[owner], change) for owner, change in self.gone.items()]
         for place, (owner, parts) in enumerate(self.support.items(), len(numbers)):
@@ -127,13 +129,15 @@ class SparkTransaction:
         self._visible: dict[str, Visible] = {}
         self._unsettled: set[str] = set()
         self._handed_over: dict[str, Supported] = {}  # predicates as they were before, under the names of heirs
-        self._heirs: list[tuple[str, str, SignedRelation, int]] = []  # what to tell about that, with signs
+        self._heirs: list[
+            tuple[str, str, SignedRelation, int]
+        ] = []  # signed support that moved to heirs, for the store
         self.counters = Counters(store.counters)
 
     # -- support -----------------------------------------------------------------------------------------------------
 
     def change_support(self, predicate: str, owner: str, change: ChangeRows, *, counted: bool) -> None:
-        """An owner supports facts more or less often; what that means for visible facts `settle` finds out."""
+        """Change how often an owner supports facts; `settle` finds what that means for visible facts."""
         if change.rows:
             pending = self._pending.setdefault(predicate, Pending(change.arity))
             pending.support.setdefault(owner, []).append(change)
@@ -141,7 +145,7 @@ class SparkTransaction:
             self._unsettled.add(predicate)
 
     def withdraw(self, predicate: str, arity: int, owner: str) -> None:
-        """An owner goes, with all its support."""
+        """Remove an owner with all its support."""
         relation = self.supported(predicate, arity).owners.get(owner)
         if relation is not None:
             change = self._all_of(predicate, relation).times(-1)
@@ -153,7 +157,8 @@ class SparkTransaction:
         return ChangeRows(self.context, relation.arity, rows, ids, stored)
 
     def hand_over(self, predicate: str, arity: int, owners: Sequence[str], heir: str) -> None:
-        """Transfer the support by some owners to their heir, as if it had always been the heir's; visible facts do not change."""
+        """Transfer the support of some owners to their heir, as if it had always been the heir's; visible facts do not
+        change."""
         before = self.supported(predicate, arity)
         relations = {owner: before.owners[owner] for owner in owners if owner in before.owners}
         if relations:
@@ -163,22 +168,22 @@ class SparkTransaction:
             self._heirs.append((predicate, heir, together, +1))
 
     def supported(self, predicate: str, arity: int) -> Supported:
-        """A predicate as it was before the transaction."""
+        """Return a predicate as it was before the transaction."""
         return self._handed_over.get(predicate) or self.store.supported(predicate, arity)
 
     def support_change(self, predicate: str, owner: str, arity: int) -> ChangeRows:
-        """The support that an owner has gained and lost so far."""
+        """Return the support that an owner has gained and lost so far."""
         pending = self._pending.get(predicate)
         parts = pending.support.get(owner, []) if pending is not None else []
         return summed(parts) if parts else ChangeRows.nothing(self.context, arity)
 
     def support_now_by(self, predicate: str, owner: str, arity: int) -> ChangeRows:
-        """All that an owner supports, as far as the transaction has come."""
+        """Return everything that an owner supports at this point of the transaction."""
         relation = self.support_relations(predicate, arity).get(owner)
         return self._all_of(predicate, relation) if relation else ChangeRows.nothing(self.context, arity)
 
     def owned_only_by(self, predicate: str, arity: int, owner: str, other: str) -> ChangeRows:
-        """The facts that one owner supports and another one does not."""
+        """Return the facts that one owner supports and the other does not."""
         columns = column_names(arity)
         sums = []
         for one in (owner, other):
@@ -193,12 +198,13 @@ class SparkTransaction:
         return ChangeRows(self.context, arity, rows, ids, stored)
 
     def support_now(self, predicate: str, arity: int, of: Callable[[str], bool]) -> list[DataFrame]:
-        """Parts with the columns `c0 …, n` whose sums are the support by some owners, as far as the transaction has come."""
+        """Return parts with the columns `c0 …, n` whose sums are the support by some owners at this point of the
+        transaction."""
         relations = self.support_relations(predicate, arity)
         return [part for owner, relation in relations.items() if of(owner) for part in relation.numbers()]
 
     def support_relations(self, predicate: str, arity: int) -> dict[str, SignedRelation]:
-        """The current support by each owner within the transaction."""
+        """Return the current support by each owner within the transaction."""
         pending = self._pending.get(predicate) or Pending(arity)
         relations = {
             owner: relation
@@ -211,12 +217,12 @@ class SparkTransaction:
         return relations
 
     def is_in_driver(self, predicate: str, facts: ChangeRows) -> bool:
-        """Whether facts and all changes of their predicate are in the driver."""
+        """Return whether these facts and all changes of their predicate are in the driver."""
         pending = self._pending.get(predicate)
         return facts.ids is not None and (pending is None or pending.is_in_driver)
 
     def has_others(self, predicate: str, arity: int, owner: str) -> bool:
-        """Whether others than an owner support facts of a predicate."""
+        """Return whether other owners support facts of a predicate."""
         pending = self._pending.get(predicate) or Pending(arity)
         owners = {*self.supported(predicate, arity).owners, *pending.support}
         return bool(owners - {owner})
@@ -224,7 +230,7 @@ class SparkTransaction:
     # -- visible facts -----------------------------------------------------------------------------------------------
 
     def visible(self, predicate: str, arity: int) -> Visible:
-        """How a predicate changed, as far as it is settled."""
+        """Return how a predicate changed, as far as it is settled."""
         known = self._visible.get(predicate)
         if known is not None:
             return known
@@ -232,7 +238,7 @@ class SparkTransaction:
         return Visible(nothing, nothing, nothing)
 
     def flips_of(self, predicate: str, arity: int) -> ChangeRows:
-        """The changes of visible facts as signed rows."""
+        """Return the changes of visible facts as signed rows."""
         known = self._visible.get(predicate)
         return known.flips if known is not None else ChangeRows.nothing(self.context, arity)
 
@@ -244,7 +250,7 @@ class SparkTransaction:
         return {predicate: visible for predicate, visible in self._visible.items() if visible.is_any}
 
     def settle(self) -> None:
-        """Finds what has become of the facts whose support changed, of all predicates in one job."""
+        """Find what has become of the facts whose support changed, for all predicates in one job."""
         waiting = {}
         for number, predicate in enumerate(sorted(self._unsettled)):
             if not self._settle_alone(predicate):
@@ -258,7 +264,8 @@ class SparkTransaction:
             self._settle_together(others)
 
     def _settle_alone(self, predicate: str) -> bool:
-        """Where one owner has all facts and does not count, they are visible as it says."""
+        """Settle a predicate whose only owner does not count, so that its facts are the visible ones; return whether
+        that was the case."""
         pending = self._pending[predicate]
         changes = [*([change] for change in pending.gone.values()), *pending.support.values()]
         owners = {*self.supported(predicate, pending.arity).owners, *pending.support}
@@ -270,7 +277,7 @@ class SparkTransaction:
         return True
 
     def _settle_in_driver(self, predicates: Sequence[str]) -> None:
-        """Looks the support of a few facts up, and sees what has become of them."""
+        """Settle a few facts by looking up their support."""
         lookup = Lookup(self.context)
         places: dict[str, list[int]] = {}
         for predicate in predicates:
@@ -309,7 +316,7 @@ class SparkTransaction:
             self._visible[predicate] = self._of_rows(arities[number], number, ids, stored)
 
     def _sums(self, pending: Pending, predicate: str) -> DataFrame:
-        """Rows `c0 …, owner, was, now` of the facts whose support changed: all that is known about their support."""
+        """Return rows `c0 …, owner, was, now` of the facts whose support changed, with all their known support."""
         columns = column_names(pending.arity)
         supported = self.supported(predicate, pending.arity)
         numbers = {owner: number for number, owner in enumerate(supported.owners)}
@@ -329,7 +336,7 @@ class SparkTransaction:
         return reduce(lambda left, right: left.union(right), pieces)
 
     def _of_rows(self, arity: int, number: int, ids: Ids | None, stored: DataFrame | None) -> Visible:
-        """From rows `tag, c0 …, was, now, lost, least`."""
+        """Return the visible changes from rows `tag, c0 …, was, now, lost, least`."""
         columns = column_names(arity)
         if ids is not None:
             mine = ids[ids[:, 0] == number]
@@ -346,10 +353,10 @@ class SparkTransaction:
             parts.append(ChangeRows(self.context, arity, df.count(), None, df))
         return Visible(*parts)
 
-    # -- what a store has to keep --------------------------------------------------------------------------------------
+    # -- for the store --------------------------------------------------------------------------------------
 
     def support_changes(self) -> Iterator[tuple[str, str, ChangeRows]]:
-        """Predicate, owner and signed changes of everything that the transaction changes."""
+        """Yield predicate, owner and signed changes of all support that the transaction changes."""
         for predicate, owner, relation, sign in self._heirs:
             yield predicate, owner, self._all_of(predicate, relation).times(sign)
         for predicate, pending in self._pending.items():
@@ -359,12 +366,12 @@ class SparkTransaction:
                 yield predicate, owner, summed(parts)
 
     def visible_changes(self) -> Iterator[tuple[str, ChangeRows]]:
-        """The visible facts that came and went, as signed rows."""
+        """Yield the visible facts that were inserted and deleted, as signed rows."""
         for predicate, pending in self._pending.items():
             yield predicate, self.flips_of(predicate, pending.arity)
 
     def arities(self) -> list[tuple[str, int]]:
-        """The predicates that change, and their numbers of arguments."""
+        """Return the predicates that change, with their arities."""
         return [(predicate, pending.arity) for predicate, pending in self._pending.items()]
 
     # -- the end -----------------------------------------------------------------------------------------------------
@@ -382,7 +389,7 @@ class SparkTransaction:
 
 
 def _keys(arity: int, changes: Iterable[ChangeRows]) -> DataFrame:
-    """The facts whose support changes, as few columns as they have and each once, hinted where they are few."""
+    """Return the distinct facts whose support changes, in as few columns as possible, hinted if they are few."""
     columns = column_names(arity)
     parts = list(changes)
     rows = sum(part.rows for part in parts)

@@ -1,6 +1,6 @@
 """The relations as rules of a transaction see them: before it, after it, and what changed.
 
-Every version is the relation before the transaction with a few signed rows more, so none of them is ever written down.
+Every version is the relation before the transaction plus a few signed rows, so none of them is ever written.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from corollary.planning.deltas import CHANGING, DELETED, INSERTED, LEFT_OUT, PRO
 
 
 class SparkVersions:
-    """`changing` is what a step has just reached, `reached` and `spread` what its deletion has so far, by predicate.
+    """The versions of all predicates. By predicate, `changing` is what a step has just reached, `reached` and `spread`
+    what its overdeletion has reached and followed so far.
 
-    `proved` is what a check has found to follow from the facts that are left. `overlay` is how a step that is not finished sees
-    its own predicates: signed rows, to be added to what was before.
+    `proved` is what was found to follow from the remaining facts. `overlay` is how an unfinished step sees its own
+    predicates: signed rows, added to the facts before.
     """
 
     def __init__(self, transaction: SparkTransaction) -> None:
@@ -31,24 +32,24 @@ class SparkVersions:
         self._rows: dict[str, ChangeRows] = {}
 
     def forget(self) -> None:
-        """Something has changed: what was put together is out of date."""
+        """Drop the cached versions after a change."""
         self._relations.clear()
         self._rows.clear()
 
     def clear(self) -> None:
-        """A step is finished."""
+        """Drop the sets of a finished step."""
         for marks in (self.changing, self.reached, self.spread, self.overlay, self.proved):
             marks.clear()
         self.forget()
 
     def change(self, predicate: str, arity: int) -> ChangeRows:
-        """The signed rows that lead from the facts before to those after the transaction, as far as it has come."""
+        """Return the signed rows from the facts before the transaction to the current ones."""
         if predicate in self.overlay:
             return self.overlay[predicate]
         return self._transaction.flips_of(predicate, arity)
 
     def rows(self, versioned: str, arity: int) -> ChangeRows | None:
-        """The rows of a version that is a change; None where it is a whole relation."""
+        """Return the rows of a version that is a change; None for a whole relation."""
         version, predicate = version_of(versioned)
         if version not in (CHANGING, DELETED, INSERTED):
             return None
@@ -63,7 +64,7 @@ class SparkVersions:
         return change.where(-1).once() if version == DELETED else change.where(+1)
 
     def relation(self, versioned: str, arity: int) -> SignedRelation:
-        """A whole relation in some version."""
+        """Return a whole relation in some version."""
         known = self._relations.get(versioned)
         if known is None:
             version, predicate = version_of(versioned)
@@ -79,7 +80,7 @@ class SparkVersions:
         return self._transaction.supported(predicate, arity).visible
 
     def _change_to(self, version: str, predicate: str, arity: int) -> ChangeRows:
-        """The signed rows that lead from the facts before the transaction to a version."""
+        """Return the signed rows from the facts before the transaction to a version."""
         nothing = self._nothing(arity)
         if version == PROVED:
             return self.proved.get(predicate, nothing)

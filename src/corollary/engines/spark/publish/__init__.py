@@ -1,1 +1,1 @@
-"""Stage publish: relations of ids become data frames of values, views, files, Delta tables and tables of databases."""
+"""The stage publish: relations of ids become data frames of values, views, files, Delta tables and database tables."""

@@ -1,8 +1,8 @@
 """Rows on their way to the driver, some thousands at a time.
 
-A task packs each batch into two cells: the ids as bytes, and the universe's rows for those of them that are hashed. So the driver
-gets one row of Spark for thousands of facts, asks for the next partition while it works on this one, and decodes them itself.
-Few rows come in one go, and what the universe says of them in another: that needs no Python on the other side.
+A task packs each batch into two cells: the ids as bytes, and the rows of the universe for the hashed ones among them.
+So the driver gets one Spark row for thousands of facts, requests the next partition while it works on this one, and
+decodes the ids itself. A few rows come in one job, and their rows of the universe in another, without Python workers.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _IN_A_LIST = 200  # ids that are looked up by a filter; more of them are joined
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows of ids, and the universe's rows for the hashed ones among them."""
+    """Some rows of ids, and the rows of the universe for the hashed ones among them."""
 
     ids: Ids
     terms: pa.Table
 
     def codes(self, known: TaskUniverse) -> Codes:
-        """The rows as codes of a universe, which learns what it needs."""
+        """Return the rows as codes of a universe, which learns the constants it lacks."""
         if self.terms.num_rows:
             known.learn(self.terms)
         count, arity = self.ids.shape
@@ -62,7 +62,7 @@ class Chunk:
 
 
 def chunks_of(rows: Decoded) -> Iterator[Chunk]:
-    """All rows of a relation."""
+    """Yield all rows of a relation."""
     frame, context = rows.frame, rows.context
     if isinstance(frame, LocalFrame) and frame.table.num_rows <= AT_ONCE:
         yield _chunk(context, frame.ids[:, : frame.arity])
@@ -80,7 +80,7 @@ def chunks_of(rows: Decoded) -> Iterator[Chunk]:
 
 
 def first_rows(rows: Decoded, count: int) -> Chunk:
-    """No more rows than this, whichever Spark finds first."""
+    """Return at most this many rows, whichever Spark finds first."""
     return _at_once(rows.context, rows.frame.df.limit(count), rows.frame.arity)
 
 
@@ -97,7 +97,7 @@ def _chunk(context: Context, ids: Ids) -> Chunk:
 
 
 def terms_of(context: Context, ids: Ids) -> pa.Table:
-    """Return the rows of the universe for these ids, which are hashed and distinct."""
+    """Return the rows of the universe for these ids, which must be hashed and distinct."""
     from pyspark.sql import functions
 
     from corollary.engines.spark.terms.task_universe import TERM_FIELDS
@@ -138,9 +138,9 @@ def _none() -> pa.Table:
 
 # -- small -------------------------------------------------------------------------------------------------------------
 
-# Relations of few rows: the driver writes them as the embedded engine would, which takes one short job instead of several.
+# Relations with few rows: the driver writes them as the embedded engine would, in one short job instead of several.
 #
-# What the driver has learnt of the universe it keeps for the next relation: they have most of their constants in common.
+# The driver keeps the constants that it has learnt for the next relation, since relations share most of their constants.
 
 DRIVER_ROWS = 300_000
 """Rows of a relation that the driver writes itself."""
@@ -172,7 +172,7 @@ def _result(rows: Decoded) -> Result:
 
 
 def _known_terms(context: Context) -> TaskUniverse:
-    """The terms that the driver knows; they are dropped after a collision, because ids mean something else then."""
+    """Return the terms that the driver knows; they are dropped after a collision, which changes the meaning of ids."""
     known = context.known_terms
     if known is None or known.collisions is not context.universe.collisions or known.universe.size > _MOST_TERMS:
         known = context.known_terms = TaskUniverse(context.universe.collisions)

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 # -- column types ------------------------------------------------------------------------------------------------------
 
-# The types of published columns: those that the embedded engine gives, found without having a column in one place.
+# The types of published columns: those that the embedded engine gives, found without collecting a column.
 #
-# Most columns are decided by the kinds of their constants, which one job over the ids alone says. Decimals need their digits
-# and literals their forms, which one pass of the tasks collects into a few numbers for each column.
+# Most columns are decided by the kinds of their constants, which one job over the ids alone finds. Decimals need their
+# digits and literals their forms, which one pass of the tasks reduces to a few numbers for each column.
 
 _INLINE = {Tag.INTEGER: Kind.INTEGER, Tag.DECIMAL: Kind.DECIMAL, Tag.HASHED: Kind.BOOLEAN, Tag.DOUBLE: Kind.DOUBLE}
 """By place in a mask: booleans, whose tag is that of decimals, are counted at that of hashes."""
@@ -45,7 +45,7 @@ _NUMBERS = {Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL}
 
 @dataclass(frozen=True)
 class ColumnKinds:
-    """`inline` are the kinds of constants that are their own ids, `hashed` those of constants that the universe explains."""
+    """`inline` are the kinds of constants inside ids, `hashed` those of constants in the universe."""
 
     inline: frozenset[Kind]
     hashed: frozenset[Kind]
@@ -64,12 +64,12 @@ class Summary:
 
     @property
     def hashed(self) -> list[int]:
-        """The places of columns that need the universe."""
+        """The positions of columns that need the universe."""
         return [place for place, column in enumerate(self.columns) if column.hashed]
 
 
 def summary_of(frame: Frame) -> Summary:
-    """Return what one pass over the ids tells, without a shuffle of them."""
+    """Return the number of rows and the kinds of each column, from one pass over the ids without a shuffle."""
     from pyspark.sql import functions
 
     names = frame.columns[: frame.arity]
@@ -96,7 +96,7 @@ def _kinds(mask: int) -> ColumnKinds:
 
 @dataclass(frozen=True)
 class ColumnType:
-    """The type of a column, and what its texts mean where they are not just strings."""
+    """The type of a column, and what its texts mean if they are not just strings."""
 
     arrow: pa.DataType
     meaning: bytes | None = None
@@ -118,7 +118,7 @@ _OF_TIMES = {
 
 
 def column_types(context: Context, frame: Frame, summary: Summary) -> list[ColumnType]:
-    """Return the type of every column; costs a job only where there are decimals or literals."""
+    """Return the type of every column; this costs a job only if there are decimals or literals."""
     decided = [_by_kinds(column) for column in summary.columns]
     open_places = [place for place, found in enumerate(decided) if found is None]
     if open_places:
@@ -176,7 +176,7 @@ def _look(universe: Universe, columns: list[Codes], batch: pa.RecordBatch) -> It
 
 
 def _figures(universe: Universe, codes: Codes) -> tuple[int, int, int]:
-    """Return digits after the point and before it, and the kinds of times that occur."""
+    """Return the digits after and before the point, and the kinds of times that occur."""
     scale, digits, times = 0, 1, _Times(0)
     for value in map(universe.value, np.unique(codes).tolist()):
         if isinstance(value, (int, Decimal)):
@@ -194,7 +194,7 @@ def _time_of(value: object) -> _Times:
 
 
 def typed_column(universe: Universe, codes: Codes, kind: ColumnType) -> pa.Array:
-    """Return codes as a column of a type that was decided for all of the relation."""
+    """Return codes as a column of a type that was decided for the whole relation."""
     if kind.meaning == TERMS:
         return by_code(universe, codes, lambda values: pa.array(map(print_value, values), pa.string()))
     if pa.types.is_int64(kind.arrow):
@@ -219,7 +219,7 @@ def _decimal(value: Any) -> Decimal:
 
 @dataclass
 class Decoded:
-    """A relation and what is known of its constants, each fact found out once: `summary`, the types, the data frame."""
+    """A relation and what is known of its constants, each computed once: `summary`, the types, the data frame."""
 
     context: Context
     frame: Frame
@@ -235,7 +235,7 @@ class Decoded:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns as the embedded engine would type them."""
+        """The columns with the types that the embedded engine would give them."""
         fields = [
             pa.field(name, kind.arrow, metadata={MEANING: kind.meaning} if kind.meaning else None)
             for name, kind in zip(distinct_names(self.names), self.types, strict=True)
@@ -244,7 +244,7 @@ class Decoded:
 
     @cached_property
     def df(self) -> DataFrame:
-        """Decoded rows. Columns of integers, doubles, booleans, strings and IRIs never leave Java."""
+        """The decoded rows. Columns of integers, doubles, booleans, strings and IRIs never leave Java."""
         if not self.frame.arity:
             return self.frame.df.select()
         columns = list(zip(self.frame.columns, self.summary.columns, strict=True))
@@ -266,7 +266,7 @@ class Decoded:
 
 @dataclass(frozen=True)
 class _Decoding:
-    """Decodes inside a task: columns that Java decoded pass, the others are made from codes."""
+    """The decoding inside a task: columns that Java decoded pass through, the others are made from codes."""
 
     columns: Sequence[str]
     ready: set[str]
@@ -282,7 +282,7 @@ class _Decoding:
 
 
 def argument_names(arity: int) -> list[str]:
-    """`a1`, `a2` …: the columns of a predicate's facts."""
+    """Return `a1`, `a2` …, the columns of a predicate's facts."""
     return [f"a{position}" for position in range(1, arity + 1)]
 
 
@@ -291,7 +291,8 @@ def distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def _is_native(kinds: ColumnKinds) -> bool:
-    """Spark's own expressions decode it: inline integers, doubles or booleans, or texts as the universe has them."""
+    """Return whether Spark's own expressions decode a column: inline integers, doubles or booleans, or texts as they
+    are in the universe."""
     if kinds.hashed:
         return not kinds.inline and kinds.hashed in ({Kind.STRING}, {Kind.IRI})
     return kinds.inline in (frozenset(), {Kind.INTEGER}, {Kind.DOUBLE}, {Kind.BOOLEAN})

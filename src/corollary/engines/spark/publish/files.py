@@ -1,8 +1,8 @@
-"""Relations into files: lines of text and Parquet.
+"""Relations as files: lines of text and Parquet.
 
-The driver writes outputs of few rows itself. For others, tasks write the parts of a directory beside the target, which are put
-together into one plain file, as the embedded engine would write it, by copying the parts one after the other; a large output
-stays a directory of parts. Either takes the place of the target in one step.
+The driver writes outputs of few rows itself. For others, tasks write parts into a directory beside the target. The
+parts are concatenated to one plain file, as the embedded engine would write it; a large output stays a directory of
+parts. Either replaces the target in one step.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
 
 # -- failures ----------------------------------------------------------------------------------------------------------
 
-# Errors while tasks write, as a diagnostic for people instead of the stack traces of two machines.
+# Errors of tasks that write, as diagnostics instead of the stack traces of two machines.
 #
-# A task that finds facts which a format cannot hold raises `ProgramError`, of which only a text comes back through Java. So
-# the task sends the diagnostic as JSON in that text.
+# A task that finds facts which a format cannot hold raises `ProgramError`, of which only a text comes back through
+# Java. So the task sends the diagnostic as JSON in that text.
 
 _MARK = "corollary-diagnostic:"
 
 
 class TaskFailure(Exception):
-    """Raised in a task; its text is what the driver looks for."""
+    """Raised in a task; the driver looks for its text."""
 
 
 def telling(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Wrap a function so that a diagnostic that it raises reaches the driver."""
+    """Wrap a function so that its diagnostics reach the driver."""
 
     def tell(batches: Batches) -> Batches:
         try:
@@ -69,7 +69,7 @@ def telling(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
 
 @contextmanager
 def publishing(target: object) -> Iterator[None]:
-    """Errors of Spark in here are about writing `target`."""
+    """Raise Spark's errors inside the block as errors about writing `target`."""
     try:
         yield
     except Exception as error:
@@ -91,18 +91,18 @@ def _diagnosed(error: Exception, target: object) -> ProgramError:
 
 # -- parts -------------------------------------------------------------------------------------------------------------
 
-# The parts of an output that tasks of Spark write. Any reader understands them, whatever the session is set to: times are in
-# microseconds, by today's calendar.
+# The parts of an output, written by Spark tasks. Any reader understands them, whatever the settings of the session:
+# times are in microseconds, in the proleptic Gregorian calendar.
 
 _SETTINGS = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default is a form that most readers have given up
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # the default is a deprecated type
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
 
 
 def write_parts(rows: Decoded, folder: Path, form: str = PARQUET.name) -> dict[Path, int]:
-    """Write a relation into a folder; return its files and the number of rows in each."""
+    """Write a relation into a folder; return its files with the number of rows in each."""
     import pyarrow.dataset as dataset
 
     save_columns(rows, folder.absolute().as_uri(), form)
@@ -122,7 +122,7 @@ def part_files(directory: Path) -> list[Path]:
 
 
 def check_arrived(parts: Path, expected: int, written: int, what: str) -> None:
-    """Raise `ProgramError` unless everything is there: other machines may have written to disks that this one does not see."""
+    """Raise `ProgramError` unless all rows are there: other machines may have written to disks that this one does not see."""
     if expected != written:
         hint = "choose a directory that the driver and all workers share"
         message = f"cannot write {parts.parent}: {expected:,} {what} were written, and {written:,} arrived"
@@ -148,8 +148,8 @@ def _settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
 
 # Outputs in file systems that only Spark reaches: HDFS, object stores.
 #
-# There an output is always a directory of parts. It is written aside and renamed, by Hadoop's own client; on object stores,
-# where a rename is a copy, that takes its time and is not one step.
+# There, an output is always a directory of parts. It is written aside and renamed, by Hadoop's client; on object
+# stores, a rename is a copy, which takes time and is not atomic.
 
 
 class RemoteOutput:
@@ -174,7 +174,7 @@ class RemoteOutput:
         return self._path(self._target.getParent(), f".{self._target.getName()}.{uuid.uuid4().hex[:8]}.{ending}")
 
     def sizes(self) -> dict[str, int]:
-        """The parts that were written, and their bytes."""
+        """Return the parts that were written, with their sizes in bytes."""
         found = self._system.listStatus(self._aside)
         return {one.getPath().getName(): one.getLen() for one in found if one.getPath().getName().startswith("part-")}
 
@@ -187,7 +187,7 @@ class RemoteOutput:
             raise unwritable(f"cannot write {self._address}: it is a directory that holds other files: {others[0]}")
 
     def put(self) -> None:
-        """The new output takes the place of the old one, which comes back where that fails."""
+        """Replace the old output by the new one; restore the old one if that fails."""
         old = self._beside("old")
         had = self._system.exists(self._target)
         if had and not self._system.rename(self._target, old):
@@ -208,10 +208,10 @@ class RemoteOutput:
 
 # -- direct ------------------------------------------------------------------------------------------------------------
 
-# Large relations of integers: tasks copy the files of the workspace, and no row goes through Java.
+# Large relations of integers: tasks copy the files of the workspace, and no row passes through Java.
 #
-# Whether a relation holds integers only turns out on the way. Where it does not, what was written is removed, and Spark's own
-# writer does it.
+# Whether a relation holds only integers is known only at the end. If it does not, the files are removed, and Spark's
+# own writer is used.
 
 _TOLD = pa.schema([("file", pa.string()), ("rows", pa.int64())])
 _PIECE = 1 << 19
@@ -236,14 +236,14 @@ def write_directly(rows: Decoded, folder: Path) -> bool:
     written = {file for file, _ in copied}
     for part in part_files(folder):
         if part.name not in written:
-            part.unlink()  # of a task that ran twice
+            part.unlink()  # from a task that ran twice
     arrived = sum(parquet.read_metadata(part).num_rows for part in part_files(folder))
     check_arrived(folder, sum(count for _, count in copied), arrived, "rows")
     return True
 
 
 def _copied(rows: Decoded, files: Sequence[str], folder: Path, names: Sequence[str]) -> list[tuple[str | None, int]]:
-    """A task for each file; returns what they report."""
+    """Run a task for each file; return what the tasks report."""
     numbers = rows.context.spark.range(0, len(files), 1, len(files))
     reports = numbers.mapInArrow(_Copying(files, str(folder.absolute()), names), "file string, rows long").collect()
     return [(row["file"], row["rows"]) for row in reports]
@@ -278,7 +278,7 @@ def _table_of(part: Frame) -> pa.Table:
 def _write_part(
     folder: Path, names: Sequence[str], pieces: Iterator[pa.RecordBatch] | Sequence[pa.Table]
 ) -> tuple[str | None, int]:
-    """Write ids as integers; return the name of the file and its number of rows, without a name where some are none."""
+    """Write ids as integers; return the name of the file, or None if some are not integers, and its number of rows."""
     import pyarrow.parquet as parquet
 
     schema = pa.schema([(name, pa.int64()) for name in names])
@@ -302,7 +302,7 @@ _BATCH = 1 << 16
 
 @dataclass(frozen=True)
 class FileOutput:
-    """A file to write: where, in which format, whose facts."""
+    """A file to write: its path, its format, and the predicate of its facts."""
 
     path: Path
     form: Format
@@ -336,7 +336,7 @@ def write_files(rows: Decoded, output: FileOutput) -> int:
 
 
 def _stays_in_parts(rows: Decoded, output: FileOutput) -> bool:
-    """Whether an output is a directory of the parts that tasks write; of a format that they do not write there is one file."""
+    """Return whether an output is a directory of parts; formats that tasks cannot write become one file."""
     return rows.summary.rows > output.single_file_rows and output.form.division is not Division.FILES
 
 
@@ -345,7 +345,7 @@ def _is_large(rows: Decoded, output: FileOutput) -> bool:
 
 
 def _write_unit(rows: Decoded, output: FileOutput) -> int:
-    """A predicate without arguments holds or not: the embedded writer does it."""
+    """Write whether a predicate without arguments holds, by the embedded writer, and return the number of its rows."""
     from corollary.results import Result
 
     count = rows.summary.rows
@@ -360,19 +360,19 @@ def _write_text(rows: Decoded, output: FileOutput, parts: Path) -> None:
 
 
 def _save_text(rows: Decoded, output: FileOutput, address: str) -> int:
-    """Write the lines of a relation, and return the number of bytes that they have."""
+    """Write the lines of a relation, and return their number of bytes."""
     from pyspark.sql import Observation, functions
 
     sizes = Observation()
     lines = _lines(rows, output)
     seen = lines.observe(sizes, functions.sum(functions.octet_length("line") + 1).alias("bytes"))
-    # Spark's own writer for text knows how to commit the parts of tasks that ran twice.
+    # Spark's own writer for text can commit the parts of tasks that ran twice.
     seen.write.option("maxRecordsPerFile", 0).text(address)
     return int(seen_by(sizes).get("bytes") or 0)
 
 
 def write_remotely(rows: Decoded, output: FileOutput, address: str) -> int:
-    """Write a relation as a directory of parts to a file system of Spark's."""
+    """Write a relation as a directory of parts to a file system that Spark reaches."""
     if not rows.frame.arity and not output.form.is_text:
         raise cannot_write(
             f"{address}: Spark writes no files of this format without columns", "write a csv or json file"
@@ -417,7 +417,7 @@ class _LineWork:
 
 
 def _headed(function: Callable[[Batches], Batches], first_line: str) -> Callable[[Batches], Batches]:
-    """Every part starts with the names of the columns, as readers of directories expect it."""
+    """Wrap a function so that every part starts with the names of the columns, as readers of directories expect."""
 
     def run(batches: Batches) -> Batches:
         yield pa.RecordBatch.from_arrays([pa.array([first_line], pa.string())], names=["line"])
@@ -443,13 +443,13 @@ def _one_file(rows: Decoded, output: FileOutput, parts: Path, aside: Path) -> No
 
 
 def _part_format(rows: Decoded, output: FileOutput) -> str:
-    """Return the format in which Spark writes parts that stay; raise `ProgramError` where it cannot hold some column."""
+    """Return the format in which Spark writes parts that stay; raise `ProgramError` if it cannot hold some column."""
     output.form.check_parts(rows.schema, output.path)
     return output.form.name
 
 
 def _tables(parts: Path, schema: pa.Schema) -> Iterator[pa.Table]:
-    """The rows that tasks have written, some at a time."""
+    """Yield the rows that tasks have written, some at a time."""
     import pyarrow.parquet as parquet
 
     for part in part_files(parts):

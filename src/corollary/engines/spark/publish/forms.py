@@ -1,7 +1,7 @@
-"""Ids next to what they stand for, and functions over batches of codes that tasks run.
+"""Ids with the forms of their constants, and functions over batches of codes for tasks.
 
-A row of ids is joined with the universe once for each column that holds hashed constants. In the task, the distinct constants of
-a batch are taught to a small universe of the embedded engine, so that its writers and decoders do the rest.
+A row of ids is joined with the universe once for each column of hashed constants. In the task, a small universe of the
+embedded engine learns the distinct constants of a batch, so that the engine's writers and decoders do the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 OfCodes: TypeAlias = Callable[[Universe, list[Codes], pa.RecordBatch], Iterator[pa.RecordBatch]]
 """What a task does with a batch: its columns as codes, and the batch itself."""
 
-_LARGEST_UNIVERSE = 1 << 20  # constants that a task remembers from batch to batch
+_LARGEST_UNIVERSE = 1 << 20  # constants that a task keeps between batches
 
 
 def with_forms(context: Context, df: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -44,7 +44,8 @@ def with_forms(context: Context, df: DataFrame, columns: Sequence[str]) -> DataF
 
 
 def over_codes(columns: Sequence[str], hashed: Sequence[str], work: OfCodes) -> Callable[[Batches], Batches]:
-    """A function for `mapInArrow` over rows that `with_forms` made: `columns` become codes, those of `hashed` have forms."""
+    """Return a function for `mapInArrow` over rows from `with_forms`: it turns `columns` into codes; those in `hashed`
+    have forms."""
 
     def run(batches: Batches) -> Batches:
         from corollary.engines.spark.terms.task_universe import TaskUniverse
@@ -68,7 +69,7 @@ def teach(known: TaskUniverse, batch: pa.RecordBatch, hashed: Sequence[str]) -> 
 
 
 def distinct_terms(batch: pa.RecordBatch, name: str) -> pa.Table:
-    """The rows of the universe for the hashed constants of a column."""
+    """Return the rows of the universe for the distinct hashed constants of a column."""
     from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 
     ids, first = np.unique(batch.column(name).to_numpy(), return_index=True)
@@ -76,5 +77,5 @@ def distinct_terms(batch: pa.RecordBatch, name: str) -> pa.Table:
     places = pa.array(first[wanted])
     canonical = batch.column(f"{name}_canonical").take(places)
     datatype = batch.column(f"{name}_datatype").take(places)
-    # Nobody asks for the common forms on the way out: values are made from the canonical ones.
+    # Output does not need the common forms: values are made from the canonical ones.
     return pa.table([pa.array(ids[wanted]), canonical, canonical, datatype], schema=TERM_FIELDS)

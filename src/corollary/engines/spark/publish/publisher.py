@@ -1,4 +1,4 @@
-"""The stage as the knowledge base sees it: one relation to one place."""
+"""Publishing one relation to one place, as the knowledge base uses it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def write_delta(rows: Decoded, path: Path, *, mode: str = "overwrite") -> int:
     with new_folder(path, rows.schema, mode) as folder, publishing(path):
         files = [part for part, number in write_parts(rows, folder).items() if number] if count else []
         for other in set(folder.iterdir()) - set(files):
-            other.unlink()  # Spark's marks of success and checksums, and parts without rows
+            other.unlink()  # Spark's success markers and checksums, and parts without rows
         commit(path, rows.schema, files, mode)
     return count
 

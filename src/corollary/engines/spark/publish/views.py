@@ -1,4 +1,4 @@
-"""Temporary views of a knowledge base, which go with it."""
+"""Temporary views of a knowledge base, dropped with it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]+")
 
 
 class SparkViews:
-    """The views of one knowledge base. Their names begin with a prefix of its own, unless somebody chooses one.
+    """The views of one knowledge base. Their names begin with its own prefix, unless the caller chooses a name.
 
-    A view or a table of somebody else is never replaced and never dropped.
+    Views and tables that were made elsewhere are never replaced or dropped.
     """
 
     def __init__(self) -> None:
@@ -26,9 +26,9 @@ class SparkViews:
         self._views: dict[str, tuple[DataFrame, Any]] = {}
 
     def create(self, df: DataFrame, predicate: str, name: str | None = None) -> str:
-        """Return the name, as SQL takes it, of a new view of rows, or of one that was made here and shows these rows now.
+        """Create a view of the rows, or update one made here; return its name as SQL needs it.
 
-        Raise ValueError if the name is that of a view or a table of somebody else.
+        Raise ValueError if a view or table made elsewhere has the name.
         """
         chosen = self._name_of(predicate) if name is None else name
         quoted = sql_name(chosen)
@@ -41,7 +41,7 @@ class SparkViews:
     def close(self) -> None:
         """Drop the views that are still as they were made here."""
         for name, (df, _) in self._views.items():
-            with suppress(Exception):  # a session that was stopped has none any more
+            with suppress(Exception):  # a stopped session has no views any more
                 if self._is_ours(name):
                     df.sparkSession.catalog.dropTempView(name)
         self._views.clear()
@@ -62,7 +62,7 @@ class SparkViews:
 
 
 def _registered(df: DataFrame, name: str) -> Any:
-    """Return the view that the session has under a name, as Java knows it; None where that cannot be asked."""
+    """Return the view that the session has under a name, as a Java object; None if Java cannot be asked."""
     java: Any = df.sparkSession
     try:
         found = java._jsparkSession.sessionState().catalog().getRawTempView(name)
@@ -72,5 +72,5 @@ def _registered(df: DataFrame, name: str) -> Any:
 
 
 def sql_name(name: str) -> str:
-    """A name for texts of Spark SQL, in backticks where it needs them; nothing in it is ever read as SQL."""
+    """Return a name for use in Spark SQL, in backticks if needed, so that nothing in it is read as SQL."""
     return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"

@@ -1,1 +1,1 @@
-"""How a hyper-node runs on Spark, one way per file, and the choice among them."""
+"""Strategies for running a hyper-node on Spark, one per file, and the choice among them."""

@@ -1,6 +1,6 @@
-"""Hyper-nodes that negate what they derive themselves, under well-founded semantics, where one task is too small for them.
+"""Hyper-nodes that negate their own predicates, under well-founded semantics, if they are too large for one task.
 
-The rules for what is possible and those for what is true run by turns (see `alternate` in the embedded engine); each turn is a
+The rules for possible facts and those for true facts alternate (see `alternate` in the embedded engine); each turn is a
 hyper-node of its own, without a negation inside, and runs by whatever strategy fits it.
 """
 

@@ -1,4 +1,4 @@
-"""Which strategy runs a hyper-node: the cheapest that is correct for it, with the reason as people read it."""
+"""The choice of a strategy for a hyper-node: the cheapest that is correct for it, with the reason as text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Choice:
 
 
 def choose(job: NodeJob, store: FrameStore, context: Context, tried: Collection[str] = ()) -> Choice:
-    """The strategy for a hyper-node whose inputs are all there; those in `tried` have given up on it."""
+    """Return the strategy for a hyper-node whose inputs are complete; those in `tried` have given up on it."""
     forced = context.settings.strategy
     if job.alternates and forced not in (None, SINGLE_TASK):
         return Choice(ALTERNATING, "its rules run by turns")
@@ -67,7 +67,7 @@ def _cheapest(job: NodeJob, store: FrameStore, context: Context, tried: Collecti
 
 
 def shares_a_task(job: NodeJob, relations: Iterable[str], store: FrameStore, context: Context) -> bool:
-    """Whether a hyper-node may run in a single task together with others, which need these relations in all."""
+    """Return whether a hyper-node may run in one task together with others, which need these relations altogether."""
     forced = context.settings.strategy
     if forced == SINGLE_TASK:
         return True
@@ -80,7 +80,7 @@ def shares_a_task(job: NodeJob, relations: Iterable[str], store: FrameStore, con
 
 
 def is_large_closure(job: NodeJob, store: FrameStore, context: Context) -> bool:
-    """Whether a hyper-node is a closure over so many facts that one task would take longer than several."""
+    """Return whether a hyper-node is a closure over so many facts that several tasks are faster than one."""
     if context.partitions < 2 or len(job.modules) != 1 or job.modules[0].predicate is None:
         return False
     return rows_of(job.relations, store) >= CLOSURE_FROM

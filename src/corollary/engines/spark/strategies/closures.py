@@ -1,7 +1,8 @@
-"""Closures by several tasks, dealt out by the end that every fact of a closure keeps.
+"""Closures by several tasks, partitioned by the end that every fact of a closure keeps.
 
-A task needs all edges, but only the sources (or, for a right-linear rule, the targets) that are its own, so its memory is
-bounded by the edges. Symmetric closures are connected components; where the edges are too many for one task, rounds find them.
+A task needs all edges, but only its own sources (for a right-linear rule, its own targets), so its memory is bounded by
+the edges. Symmetric closures are connected components; if the edges do not fit into one task, rounds find the
+components.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 
 # -- components --------------------------------------------------------------------------------------------------------
 
-# Connected components of a graph that no task holds: large-star and small-star in turn (Kiveris and others, 2014).
+# Connected components of a graph that fits into no task: large-star and small-star in turn (Kiveris and others, 2014).
 #
-# Both steps hang nodes onto smaller ones without ever tearing a component apart, and after few rounds each component is one
-# star around its smallest node. Every round is checkpointed reliably, and what was written is compared with what is read: an
-# edge that got lost would split a component, and nothing would tell (issues 389 and 872 of GraphFrames).
+# Both steps connect nodes to smaller ones without ever splitting a component, and after a few rounds each component is
+# one star around its smallest node. Every round is checkpointed reliably, and what was written is compared with what is
+# read: a lost edge would silently split a component (issues 389 and 872 of GraphFrames).
 
 
 def components_of(edges: DataFrame, context: Context) -> tuple[DataFrame, int]:
-    """Rows `node, label` for every constant of the edges `c0, c1`, and the number of rounds."""
+    """Return rows `node, label` for every constant of the edges `c0, c1`, and the number of rounds."""
     nodes = edges.selectExpr("explode(array(c0, c1)) AS node").distinct()
     stars = edges.where("c0 <> c1").selectExpr("greatest(c0, c1) AS u", "least(c0, c1) AS v").distinct()
     stars, before = _checkpointed(stars, context)
@@ -53,21 +54,21 @@ def components_of(edges: DataFrame, context: Context) -> tuple[DataFrame, int]:
 
 
 def _large_star(edges: DataFrame) -> DataFrame:
-    """Every node hangs its larger neighbours onto the smallest of its neighbours and itself."""
+    """Return the edges after every node connects its larger neighbours to the smallest of its neighbours and itself."""
     both = edges.union(edges.selectExpr("v AS u", "u AS v"))
     smallest = both.groupBy("u").min("v").selectExpr("u", "least(u, `min(v)`) AS m")
     return both.join(smallest, "u").where("v > u").selectExpr("v AS u", "m AS v").distinct()
 
 
 def _small_star(edges: DataFrame) -> DataFrame:
-    """Every node hangs itself and its smaller neighbours onto the smallest of them."""
+    """Return the edges after every node connects itself and its smaller neighbours to the smallest of them."""
     smallest = edges.groupBy("u").min("v").selectExpr("u", "`min(v)` AS m")
     moved = edges.join(smallest, "u").where("v <> m").selectExpr("v AS u", "m AS v")
     return moved.union(smallest.selectExpr("u", "m AS v")).distinct()
 
 
 def _checkpointed(edges: DataFrame, context: Context) -> tuple[DataFrame, tuple[int, int]]:
-    """The edges in a checkpoint, and their summary, for which all of them are read back."""
+    """Return the edges in a checkpoint, and their summary, computed by reading all of them back."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import expr
 
@@ -79,7 +80,7 @@ def _checkpointed(edges: DataFrame, context: Context) -> tuple[DataFrame, tuple[
 
 
 def _summary(edges: DataFrame) -> tuple[int, int]:
-    """Two different sets of edges have, but for a chance of 2^-64, different summaries."""
+    """Return a summary of a set of edges; different sets have equal ones with a probability of 2^-64."""
     row = edges.selectExpr("count(1)", "coalesce(bit_xor(xxhash64(u, v)), 0L)").collect()[0]
     return int(row[0]), int(row[1])
 
@@ -97,7 +98,7 @@ class ClosureStrategy:
     name = "closure"
 
     def why_not(self, job: NodeJob, store: FrameStore, context: Context) -> str | None:
-        """Why this strategy cannot run the hyper-node; None where it can."""
+        """Return why this strategy cannot run the hyper-node; None if it can."""
         if len(job.modules) != 1 or job.modules[0].predicate is None:
             return "its rules are no closure"
         module = job.modules[0]
@@ -131,7 +132,7 @@ class ClosureStrategy:
 
 
 def _edges(module: Module) -> str:
-    """The relation that every task needs whole."""
+    """Return the relation that every task needs completely."""
     predicate = module.step or module.predicate
     assert predicate is not None
     return predicate

@@ -1,6 +1,8 @@
-"""Recursion that splits by one argument: every task runs the fixpoint of its own share, without a shuffle between rounds.
+"""Recursion that splits by one argument: every task runs the fixpoint of its own share, without a shuffle between
+rounds.
 
-The share of a task are the facts whose pivot hashes to its number. Relations without the pivot are copied to all tasks.
+The share of a task are the facts whose pivot argument hashes to its number. Relations without the pivot are copied to
+all tasks.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ class DecomposableStrategy:
     name = "decomposable"
 
     def why_not(self, job: NodeJob, store: FrameStore, context: Context) -> str | None:
-        """Why this strategy cannot run the hyper-node; None where it can."""
+        """Return why this strategy cannot run the hyper-node; None if it can."""
         if not job.recursive:
             return "it is not recursive"
         if job.decomposition is None:

@@ -1,8 +1,8 @@
-"""A relation that grows in rounds: what was there before, what rounds added in a few parts, and the last delta.
+"""A relation that grows in rounds: the facts from before, those that rounds added in a few parts, and the last delta.
 
-All of it lies in reliable checkpoints, partitioned by one key and sorted, so that neither the difference with new facts nor a
-join by that key moves the full relation. Parts are folded by size, as log-structured stores do: every fact is written again a
-logarithmic number of times, and a plan never has more than `fold_every` parts.
+All of it is in reliable checkpoints, partitioned by one key and sorted, so that neither the difference with new facts
+nor a join by that key moves the full relation. Parts are folded by size, as in a log-structured store: every fact is
+rewritten a logarithmic number of times, and a plan never has more than `fold_every` parts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GrowingPart:
 
 
 class Growing:
-    """`base` is what was visible before; `parts` and `delta` are new facts, disjoint from it and from each other."""
+    """`base` has the facts visible before; `parts` and `delta` have new facts, disjoint from it and from each other."""
 
     def __init__(self, context: Context, arity: int, key: tuple[int, ...], *, watches_classes: bool) -> None:
         self._context = context
@@ -62,7 +62,7 @@ class Growing:
 
     @property
     def new_rows(self) -> int:
-        """How many facts came to those that were there before."""
+        """The number of facts added to those in the base."""
         return self.rows - (self.base.rows if self.base else 0)
 
     def union(self, parts: Sequence[GrowingPart]) -> DataFrame:
@@ -73,7 +73,7 @@ class Growing:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def start(self, frame: Frame | None, *, derived: Frame | None = None) -> None:
-        """Lays out what is there before the first round; `derived` counts as new all the same."""
+        """Write the facts that exist before the first round; those in `derived` count as new nevertheless."""
         if frame is not None and frame.rows != 0:
             self.base = self._written(frame.df.repartition(self._context.partitions, *self._key))
         if derived is not None and derived.rows != 0:
@@ -81,11 +81,11 @@ class Growing:
             self.parts = [part] if part else []
 
     def grow(self, derived: DataFrame) -> GrowingPart | None:
-        """The facts among the derived ones that are new, which is one job; `advance` makes them the delta."""
+        """Return those of the derived facts that are new, in one job; `advance` makes them the delta."""
         return self._written(self.difference(derived))
 
     def difference(self, derived: DataFrame) -> DataFrame:
-        """The derived facts less all that is known; only the derived ones move."""
+        """Return the derived facts that are not known yet; only the derived ones are moved."""
         new = derived.repartition(self._context.partitions, *self._key).distinct()
         for part in self.full:
             if part.rows >= _SORTED_FROM:
@@ -101,7 +101,7 @@ class Growing:
             self._fold()
 
     def finish(self, name: str) -> Frame:
-        """All new facts as one table, after which no checkpoint is needed."""
+        """Return all new facts as one table, after which no checkpoint is needed."""
         parts = self.full[len(self.old) - len(self.parts) :]
         if not parts:
             found = empty_frame(self._context.spark, self.arity)
@@ -129,7 +129,7 @@ class Growing:
             self._context.workspace.forget(part.df)
 
     def _written(self, df: DataFrame) -> GrowingPart | None:
-        """Rows in a checkpoint, counted by the job that writes them; None where there are none."""
+        """Return rows in a checkpoint, counted by the job that writes them; None if there are none."""
         from pyspark.sql import Observation
         from pyspark.sql.functions import expr
 
@@ -148,13 +148,13 @@ class Growing:
 
 
 def check_nothing_lost(written: int, read: int | None) -> None:
-    """Of a checkpoint that the file system lost or cut off, Spark reads what is left, and says nothing."""
+    """Raise `LostRowsError` if Spark read less from a checkpoint than was written: it reports no lost or truncated file."""
     if read != written:
         raise LostRowsError(f"checkpoints have {read:,} rows, and {written:,} were written to them")
 
 
 def observed(observation: Observation, written: DataFrame) -> dict[str, Any]:
-    """Return what a job observed, or a safe bound where Spark's optimiser removed the observer."""
+    """Return what a job observed, or a safe bound if Spark's optimiser removed the observer."""
     found = seen_by(observation)
     if "n" in found:
         return found

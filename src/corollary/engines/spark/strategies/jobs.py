@@ -48,7 +48,7 @@ class NodeJob:
 
     @cached_property
     def alternates(self) -> bool:
-        """Whether its rules run by turns, as well-founded semantics has it."""
+        """Whether its rules alternate between true and possible facts, under well-founded semantics."""
         return self.recursive and alternates(self.rules)
 
     @cached_property
@@ -63,12 +63,12 @@ class NodeJob:
 
     @cached_property
     def relations(self) -> dict[str, int]:
-        """Every predicate whose facts it has to know: those of its bodies, and what its heads have already."""
+        """Every predicate whose facts it needs: those of its bodies, and the existing facts of its heads."""
         return {**self.reads, **self.heads}
 
 
 def body_atoms(body: NormalBody) -> Iterator[Atom]:
-    """Every atom of a body: positive, negated, and inside aggregates."""
+    """Yield every atom of a body: positive, negated, and inside aggregates."""
     for source in body.sources:
         if isinstance(source, AggregateSource):
             yield from body_atoms(source.body)
@@ -79,10 +79,12 @@ def body_atoms(body: NormalBody) -> Iterator[Atom]:
 
 @dataclass
 class NodeOutcome:
-    """The facts that a hyper-node added to what was visible, by predicate; they are distinct and none was visible before.
+    """The facts that a hyper-node added to the visible ones, by predicate; they are distinct, and none was visible
+    before.
 
-    With `unfinished` they are only a part, and it says why. `terms` are rows of the universe for constants that are new,
-    where the strategy has not appended them itself. `counted` are all facts of a job that counts, with their derivations.
+    If `unfinished`, which gives the reason, they are only a part. `terms` are rows of the universe for new constants
+    that the strategy has not appended itself. `counted` has all facts of a job that counts, with their numbers of
+    derivations.
     """
 
     facts: dict[str, Frame]

@@ -1,9 +1,9 @@
-"""The strategy for recursion of every shape: semi-naive rounds, in which facts meet by shuffling.
+"""The strategy for any recursion: semi-naive rounds with shuffled joins.
 
-One round is one job per derived predicate: all its rules on the last deltas, in one union, less what is known. Deltas travel to
-where the full relation lies; neither the full relation nor what doesn't grow is moved again (`growing`, `partition_keys`). Every
-delta is in a reliable checkpoint before the next round reads it, and plans are deterministic, so that a lost executor costs time
-and nothing else. Hyper-nodes without recursion are a single round.
+One round is one job per derived predicate: the union of all its rules on the last deltas, minus the known facts. Deltas
+are sent to where the full relation is; neither the full relation nor inputs that do not grow are moved again
+(`growing`, `partition_keys`). Every delta is in a reliable checkpoint before the next round reads it, and plans are
+deterministic, so a lost executor costs only time. Nonrecursive hyper-nodes take a single round.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 # -- partition keys ----------------------------------------------------------------------------------------------------
 
-# By which columns relations are partitioned for rounds, read off the algebra of the rules. No data is seen here.
+# The columns by which relations are partitioned for rounds, derived from the algebra of the rules. No data is read here.
 
 
 def joined_scans(tree: Algebra) -> Iterator[tuple[Scan, tuple[int, ...]]]:
-    """The relations on the right sides of joins, each with the columns that it is joined by."""
+    """Yield the relations on the right sides of joins, each with its join columns."""
     for node in walk(tree):
         if isinstance(node, (Join, AntiJoin)) and node.on:
             found = _scan_below(node.right)
@@ -59,7 +59,7 @@ def joined_scans(tree: Algebra) -> Iterator[tuple[Scan, tuple[int, ...]]]:
 
 
 def delta_key(tree: Algebra) -> tuple[Scan, tuple[int, ...]] | None:
-    """The delta of a rule and the columns by which it meets the next relation."""
+    """Return the delta of a rule and the columns by which it is joined with the next relation."""
     while isinstance(tree, (Project, Select)):
         tree = tree.input
     above: Join | AntiJoin | None = None
@@ -82,9 +82,9 @@ def delta_key(tree: Algebra) -> tuple[Scan, tuple[int, ...]] | None:
 
 
 def partition_keys(trees: Iterable[Algebra], growing: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """The key of every growing predicate: what its full relation is looked up by, else what its delta is joined by.
+    """Return the key of every growing predicate: the join columns of its full relation, or else those of its delta.
 
-    The full relation is the larger one, so it stays where it is and the delta travels.
+    The full relation is larger, so it stays where it is and the delta is sent.
     """
     votes: dict[str, Counter[tuple[int, ...]]] = {predicate: Counter() for predicate in growing}
     for tree in trees:
@@ -102,7 +102,7 @@ def partition_keys(trees: Iterable[Algebra], growing: Mapping[str, int]) -> dict
 
 
 def _scan_below(node: Algebra) -> tuple[Scan, dict[str, int]] | None:
-    """The relation that a projection of a selection reads, and in which of its columns each variable is."""
+    """Return the relation that a projection of a selection reads, and the column of each variable in it."""
     if not isinstance(node, Project):
         return None
     below = node.input.input if isinstance(node.input, Select) else node.input
@@ -121,7 +121,7 @@ class RoundsStrategy:
     def run(
         self, job: NodeJob, store: FrameStore, context: Context, state: Mapping[str, Frame] | None = None
     ) -> NodeOutcome:
-        """The new facts of a hyper-node; `state` are those that another strategy derived before it gave up."""
+        """Return the new facts of a hyper-node; `state` are those that another strategy derived before it gave up."""
         with failures_explained(job.rules):
             if not job.recursive:
                 return _Once(job, store, context, state or {}).run()
@@ -130,7 +130,7 @@ class RoundsStrategy:
 
 
 class _Once(NodeEvaluation):
-    """A hyper-node without recursion."""
+    """A nonrecursive hyper-node."""
 
     def run(self) -> NodeOutcome:
         self._context.check()
@@ -212,7 +212,7 @@ class _Fixpoint(NodeEvaluation):
 
     @property
     def _new_rows(self) -> int:
-        """How many facts the rounds have derived so far."""
+        """The number of facts that the rounds have derived so far."""
         names = [name for name in self._job.heads if not is_auxiliary(name)]
         return sum(self._growing[name].new_rows for name in names)
 
@@ -225,7 +225,7 @@ class _Fixpoint(NodeEvaluation):
                 growing.start(union(frames) if frames else None, derived=self._state.get(predicate))
 
     def _awake(self) -> list[tuple[NormalRule, int | None]]:
-        """The rules with the positions at which something is new."""
+        """Return the rules that have something new to read, with the position of the delta."""
         return [
             (rule, position)
             for rule in self._rules
@@ -265,21 +265,21 @@ class _Fixpoint(NodeEvaluation):
         derived: dict[str, list[DataFrame]] = {}
         for rule, position in awake:
             tree = self._tree(rule, position)
-            if position is not None:  # what doesn't grow is laid out once for all rounds that follow
+            if position is not None:  # inputs that do not grow are partitioned once for all later rounds
                 layouts.update({id(scan): columns for scan, columns in joined_scans(tree)})
             derived.setdefault(rule.head.predicate, []).append(translator.head(rule.name, tree))
         jobs = {predicate: reduce(lambda left, right: left.union(right), heads) for predicate, heads in derived.items()}
         return self._at_once(jobs), translator
 
     def _at_once(self, jobs: Mapping[str, DataFrame]) -> dict[str, GrowingPart | None]:
-        """Runs the jobs of one round side by side: short ones leave most of a cluster idle."""
+        """Run the jobs of one round in parallel: short jobs leave most of a cluster idle."""
         if len(jobs) == 1:
             return {predicate: self._growing[predicate].grow(df) for predicate, df in jobs.items()}
         spark, predicates = self._context.spark, list(jobs)
         tags = spark.getTags()
 
         def grow(predicate: str) -> GrowingPart | None:
-            for tag in tags:  # cancelling this thread's jobs cancels these too
+            for tag in tags:  # cancelling this thread's jobs cancels these, too
                 spark.addTag(tag)
             return self._growing[predicate].grow(jobs[predicate])
 
@@ -289,7 +289,7 @@ class _Fixpoint(NodeEvaluation):
     # -- relations ---------------------------------------------------------------------------------------------------
 
     def _tree(self, rule: NormalRule, position: int | None) -> Project:
-        """The algebra of a rule, planned again when some relation has grown about tenfold."""
+        """Return the algebra of a rule, planned again when some relation has grown about tenfold."""
         sizes = tuple((growing.rows.bit_length() + 2) // 3 for growing in self._growing.values())
         key = (id(rule), position, sizes if len(rule.body.sources) > 2 else ())
         if key not in self._trees:
@@ -325,7 +325,7 @@ class _Fixpoint(NodeEvaluation):
         return tuple(growing.classes) if growing is not None else super()._classes(scan)
 
     def forms(self) -> DataFrame:
-        """The universe by id, laid out again only when it has grown."""
+        """Return the universe partitioned by id, again only if it has grown."""
         universe = self._context.universe
         if self._universe is None or self._universe[0] != universe.rows:
             if self._universe is not None:
@@ -343,7 +343,8 @@ class _Fixpoint(NodeEvaluation):
             self._context.workspace.forget(self._universe[1])
 
     def _may_have_equal_numbers(self) -> bool:
-        """Whether a closure's guard `X != Z`, which compares values, may meet doubles or moments: they may equal others."""
+        """Return whether a closure's guard `X != Z`, which compares by value, may meet doubles or moments, which may
+        equal other constants."""
         if not any(module.guarded for module in self._job.modules):
             return False
         if any(rule.body.computes or not _only_atoms(rule.body) for rule in self._job.rules):
@@ -370,11 +371,11 @@ def _predicate(rule: NormalRule, position: int) -> str:
     return source.predicate
 
 
-# The settings of Spark that rounds need, for their time only; the session may be the user's.
+# Spark settings for the duration of rounds; the session may be the user's.
 
 
 def round_settings(partitions: int) -> tuple[Setting, ...]:
-    """Every setting that a recursive hyper-node changes, with its reason."""
+    """Return every setting that a recursive hyper-node changes, with its reason."""
     return (
         Setting("spark.sql.shuffle.partitions", str(partitions), "relations that meet have the same partitions"),
         Setting("spark.sql.adaptive.enabled", "false", "joining partitions would undo the partitioning that rounds keep"),

@@ -1,7 +1,7 @@
-"""Hyper-nodes with small inputs: the embedded kernels run them in one Spark task, a whole small program at once.
+"""Hyper-nodes with small inputs: one Spark task runs them in the embedded kernels, a whole small program at once.
 
-A stage costs Spark a fifth of a second and more, whatever it does, so hyper-nodes that follow each other share one. Each of them
-gets its own files. What one of them derives is seen by the next inside the task.
+A Spark stage takes at least a fifth of a second, so consecutive hyper-nodes share one. Each of them gets its own files.
+Inside the task, later hyper-nodes see the facts of earlier ones.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class SingleTaskStrategy:
         return self.run_together([job], store, context)[0]
 
     def run_together(self, jobs: Sequence[NodeJob], store: FrameStore, context: Context) -> list[NodeOutcome]:
-        """Hyper-nodes in the order in which they depend on each other.
+        """Run hyper-nodes in one task, in topological order, and return their outcomes.
 
-        The task stops at the first that it cannot finish: those after it have no outcome.
+        The task stops at the first that it cannot finish: that one and those after it have no complete outcome.
         """
         relations = relations_of(jobs)
         settings = context.settings
@@ -46,7 +46,7 @@ class SingleTaskStrategy:
 def task_job(
     jobs: Sequence[NodeJob], relations: dict[str, int], store: FrameStore, context: Context, *, pairs: int
 ) -> TaskJob:
-    """The job of a task that is given these relations of a store."""
+    """Return the job of a task with these relations of a store as its input."""
     settings = context.settings
     return TaskJob(
         tuple(relations.items()),
@@ -62,7 +62,7 @@ def task_job(
 
 
 def task_limits(relations: Iterable[str], store: FrameStore, context: Context) -> TaskLimits:
-    """The limits of the run at work, for a task that is given these relations of a store."""
+    """Return the limits of the current run, for a task with these relations of a store as its input."""
     limits = replace(context.run.limits, seconds=None)
     if limits.facts is None:
         return TaskLimits(limits)

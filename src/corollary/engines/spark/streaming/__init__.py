@@ -1,1 +1,1 @@
-"""Streaming frames of Spark: changes to facts, and where they come from."""
+"""Streaming frames of Spark: changes to facts, and their sources."""

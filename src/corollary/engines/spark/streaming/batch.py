@@ -1,6 +1,6 @@
-"""The changes of one micro-batch: checked, in order, and only the last one of each fact.
+"""The changes of one micro-batch: checked, in order, and only the last one for each fact.
 
-A batch that the driver may hold is looked at there, after one job; a larger one is written down once, and stays on Spark.
+A batch that fits into the driver is processed there, after one job; a larger one is written once, and stays on Spark.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 # -- change columns ----------------------------------------------------------------------------------------------------
 
-# Which columns of a frame of changes say what, and what may be wrong with a row; as expressions that Spark runs.
+# The columns of a frame of changes, and what may be wrong with a row, as expressions that Spark runs.
 #
-# A row is one change: `op` says insert or delete, another column the predicate, and the others are the arguments.
+# A row is one change: `op` says insert or delete, another column names the predicate, and the others are the arguments.
 
 OP, PREDICATE, ORDER = "op", "predicate", "order"
 INSERT, DELETE = "insert", "delete"
@@ -35,9 +35,9 @@ CODE, REASON, TEXT = "code", "reason", "text"
 
 @dataclass(frozen=True)
 class ChangeColumns:
-    """`arguments` are the columns of each predicate, by its full name; `spelled` how rows may write it.
+    """`arguments` are the columns of each predicate, by its full name; `spelled` maps the names that rows may use.
 
-    `only` is the predicate of all rows where no column says it, `order` a column by which the rows come one after the other.
+    `only` is the predicate of all rows if no column names it, `order` a column by which rows are ordered.
     """
 
     arguments: Mapping[str, tuple[str, ...]]
@@ -50,7 +50,8 @@ class ChangeColumns:
     """What texts in them stand for, where the schema says so: IRIs, for example."""
 
     def classified(self, batch: DataFrame) -> DataFrame:
-        """Columns `op`, `predicate`, `order`, the arguments as `v0 …` after `others`, `code`, `reason` and `text`."""
+        """Return the columns `op`, `predicate`, `order`, the arguments as `v0 …` after `others`, `code`, `reason` and
+        `text`."""
         from pyspark.sql import functions as F  # noqa: N812
 
         predicate = F.lit(self.only) if self.only is not None else F.col(PREDICATE)
@@ -66,15 +67,15 @@ class ChangeColumns:
         )  # fmt: skip
 
     def places(self, predicate: str) -> list[str]:
-        """The columns of a classified frame that have the arguments of a predicate."""
+        """Return the columns of a classified frame with the arguments of a predicate."""
         return [f"v{self.others.index(name)}" for name in self.arguments[predicate]]
 
     def meaning(self, predicate: str) -> list[bytes | None]:
-        """The meanings of texts in the arguments of a predicate."""
+        """Return the meanings of texts in the arguments of a predicate."""
         return [self.meanings.get(name) for name in self.arguments[predicate]]
 
     def _wrong(self, predicate: Column) -> list[tuple[Column, str, Column]]:
-        """Conditions, codes and reasons, the most important first."""
+        """Return conditions with codes and reasons, the most important first."""
         from pyspark.sql import functions as F  # noqa: N812
 
         bad, unknown = catalogue.BAD_CHANGE.code, catalogue.UNKNOWN_IN_UPDATE.code
@@ -121,9 +122,9 @@ def change_columns(
     columns: Sequence[str] | Mapping[str, Sequence[str]] | None,
     order: str | None,
 ) -> ChangeColumns:
-    """The columns of a frame; raises `ProgramError` where it cannot be a frame of changes.
+    """Return the columns of a frame; raise `ProgramError` if it cannot be a frame of changes.
 
-    `arities` are those of all predicates by full name, `spelled` what they may be called.
+    `arities` are those of all predicates by full name, `spelled` the names that rows may use.
     """
     needed = [OP, *([] if predicate is not None else [PREDICATE]), *([order] if order is not None else [])]
     for name in needed:
@@ -182,8 +183,8 @@ FactTables = dict[str, Any]
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """The content of a micro-batch. `rejected` is a table with `code`, `reason` and `text`: of Arrow, or of Spark where it is
-    large."""
+    """The content of a micro-batch. `rejected` is a table with `code`, `reason` and `text`: an Arrow table, or a Spark
+    frame if it is large."""
 
     rows: int
     insert: FactTables
@@ -234,7 +235,7 @@ def _add(side: FactTables, name: str, rows: pa.Table, meanings: list[bytes | Non
 
 
 def _last_of_each(table: pa.Table) -> pa.Table:
-    """For each fact the change that comes last; an insertion where two come at once."""
+    """Return the last change of each fact; an insertion if two are simultaneous."""
     order = pc.sort_indices(table.select([ORDER, OP]), sort_keys=[(ORDER, "ascending"), (OP, "ascending")])
     ordered = table.take(order)  # 'delete' comes before 'insert'
     keys = [name for name in ordered.column_names if name not in (OP, ORDER, CODE, REASON, TEXT)]
@@ -279,7 +280,7 @@ def _is(column: str, value: str) -> Any:
 
 
 def all_rejected(batch: DataFrame, code: str, reason: str) -> DataFrame:
-    """Every row of a batch, with the same reason."""
+    """Return every row of a batch as rejected, with the same reason."""
     from pyspark.sql import functions as F  # noqa: N812
 
     text = F.to_json(F.struct(*("`" + name.replace("`", "``") + "`" for name in batch.columns)))

@@ -1,4 +1,4 @@
-"""Rows of a feed of changes from a result on Spark: tasks write the values of each fact as JSON."""
+"""Rows of a change feed from a result on Spark: tasks write the values of each fact as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPARK_SCHEMA = "version long, predicate string, op string, values string"
 
 @dataclass(frozen=True)
 class FeedRows:
-    """Facts of one predicate that came or went with one version."""
+    """Facts of one predicate that were inserted or deleted in one version."""
 
     version: int
     predicate: str
@@ -40,7 +40,7 @@ class FeedRows:
         yield self.of(universe, codes, batch.num_rows)
 
     def on_spark(self, result: SparkResult) -> DataFrame:
-        """Return the rows for facts that are on Spark, of a predicate with arguments."""
+        """Return the rows for facts on Spark, of a predicate with arguments."""
         rows = result.decoded
         names = rows.frame.columns
         hashed = [names[place] for place in rows.summary.hashed]

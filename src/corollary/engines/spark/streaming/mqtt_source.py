@@ -1,7 +1,8 @@
-"""MQTT for Structured Streaming: `spark.readStream.format("mqtt")`, by Spark's API for data sources in Python.
+"""MQTT for Structured Streaming: `spark.readStream.format("mqtt")`, through Spark's API for Python data sources.
 
-The process of the stream's reader receives messages into a journal; a batch is a range of it, which tasks read. So a batch that
-Spark asks for again, after a restart, has the same messages. On a cluster the journal stands where all machines see it.
+The process of the stream's reader receives messages into a journal; a batch is a range of it, which tasks read. So a
+batch that Spark requests again, after a restart, has the same messages. On a cluster the journal is in a directory that
+all machines see.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _ROWS = 4096
 
 
 def register_mqtt(spark: SparkSession) -> None:
-    """Makes the format "mqtt" known to a session."""
+    """Make the format "mqtt" known to a session."""
     spark.dataSource.register(MqttDataSource)
 
 
@@ -53,7 +54,7 @@ class MqttDataSource(DataSource):
 
 
 class MessageRange(InputPartition):
-    """The messages after a number, up to another."""
+    """The messages after one number, up to another."""
 
     def __init__(self, after: int, until: int) -> None:
         super().__init__((after, until))
@@ -81,7 +82,7 @@ class MqttReader(DataSourceStreamReader):
         return {**self.__dict__, "_receiver": None}
 
     def _journal(self) -> Journal:
-        """The journal, which is being filled from the first call on."""
+        """Return the journal; the first call starts the receiver."""
         if self._receiver is None:
             receiver = Receiver(self._broker, Journal(self._folder))
             receiver.start()

@@ -1,1 +1,1 @@
-"""The embedded kernels inside Spark tasks: what goes in, what runs, what comes back."""
+"""The embedded kernels inside Spark tasks: their input, their runs, their output."""

@@ -1,4 +1,4 @@
-"""A closure inside tasks: each writes the pairs of its own ends, over a copy of all edges."""
+"""A closure inside tasks: each writes the pairs of its own ends, with a copy of all edges."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ EQUAL_CONSTANTS = "different constants may be equal, and its guard compares valu
 
 @dataclass(frozen=True)
 class ClosureJob:
-    """The function of a `mapInArrow` stage over pairs: relation 0 are all edges, 1 the facts whose kept end is this task's.
+    """The function of a `mapInArrow` stage over pairs: relation 0 has all edges, 1 the facts whose kept end belongs to
+    this task.
 
-    For a symmetric closure, relations 1 and 2 name this task's constants in their first and second column.
+    For a symmetric closure, relations 1 and 2 have this task's constants in their first and second column.
     """
 
     kind: ModuleKind
@@ -69,7 +70,7 @@ class ClosureJob:
         yield manifest.batch()
 
     def _limited(self, pieces: Iterator[Codes]) -> Iterator[Codes]:
-        """The pieces, as many as limits allow."""
+        """Yield pieces up to the limits of the run."""
         run, facts = Run(self.limits.limits), self.limits.facts_beside
         for piece in pieces:
             facts += len(piece)
@@ -98,11 +99,11 @@ def _batches(pieces: Iterator[Codes], terms: TaskUniverse) -> Iterator[pa.Record
         yield pa.RecordBatch.from_arrays([pa.array(ids[piece[:, place]]) for place in (0, 1)], names=["c0", "c1"])
 
 
-# Closures inside a task, in blocks that fit into memory, written out in pieces.
+# Closures inside a task, in blocks that fit into memory, written in pieces.
 #
 # The embedded engine keeps one row of bits per component over all columns and writes all pairs at once. Here the
-# columns (the ends that every fact of a closure keeps) are taken block by block, and what was known before is left
-# out while writing.
+# columns (the ends that every fact of a closure keeps) are processed block by block, and known facts are left out while
+# writing.
 
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -113,9 +114,9 @@ BLOCK_BYTES = 256 << 20
 def closure_pieces(
     step: Codes, seeds: Codes, universe: int, *, guarded: bool, piece: int, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[Codes]:
-    """The new pairs of `p(X, Z) :- step(X, Y), p(Y, Z)` over seeds, at most `piece` rows at a time.
+    """Yield the new pairs of `p(X, Z) :- step(X, Y), p(Y, Z)` over seeds, at most `piece` rows at a time.
 
-    With `guarded`, no reflexive pair is new.
+    If `guarded`, reflexive pairs are left out.
     """
     nodes, node_of = embedded.number_codes([step[:, 0], step[:, 1], seeds[:, 0]], universe)
     offsets, targets = embedded._adjacency(node_of[step[:, 0]], node_of[step[:, 1]], len(nodes))
@@ -135,14 +136,14 @@ def closure_pieces(
         state = np.zeros(2, np.int64)
         marks = np.full(stop - start, -1, np.int64)
         while state[0] < len(nodes):
-            buffer = np.empty((max(piece, 64), 2), np.uint32)  # a word of bits is written at once
+            buffer = np.empty((max(piece, 64), 2), np.uint32)  # a word of 64 bits is always written completely
             size = _emit(bits, component, nodes, columns, start, known_from, known, own, marks, state, buffer)
             if size:
                 yield buffer[:size]
 
 
 def component_pieces(edges: Codes, sources: Array, universe: int, *, guarded: bool, piece: int) -> Iterator[Codes]:
-    """The new pairs of the symmetric-transitive closure of edges whose first constant is marked in `sources`."""
+    """Yield the new pairs of the symmetric-transitive closure of edges whose first constant is marked in `sources`."""
     nodes, node_of = embedded.number_codes([edges[:, 0], edges[:, 1]], universe)
     labels = embedded._connected(node_of[edges[:, 0]], node_of[edges[:, 1]], len(nodes))
     order = np.argsort(labels, kind="stable")
@@ -164,7 +165,7 @@ def _emit(
     bits: Any, component: Any, nodes: Any, columns: Any, first: int, known_from: Any, known: Any, own: Any, marks: Any,
     state: Any, buffer: Any,
 ) -> int:  # fmt: skip
-    """Writes pairs until the buffer is full; `state` is the node and the word to go on from."""
+    """Write pairs until the buffer is full; `state` is the node and the word at which to continue."""
     at, width, words = 0, len(marks), bits.shape[1]
     node, word = state[0], state[1]
     while node < len(component):

@@ -1,7 +1,7 @@
-"""How a task gives back its facts: Parquet files in the workspace, and one line of JSON that names them.
+"""The output of a task: Parquet files in the workspace, and one line of JSON that names them.
 
-Millions of rows need not go through Java to reach a file. A file counts only if the output of a task that succeeded names it,
-so a task that fails, or runs twice, leaves at most a file that nobody reads.
+Millions of rows need not pass through Java to reach a file. A file counts only if the output of a successful task names
+it, so a task that fails, or runs twice, leaves at most a file that nobody reads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PIECE = 1 << 19
 class WrittenFile:
     """Facts of one predicate that one hyper-node derived; `node` is its number in the job.
 
-    `is_new` tells that nobody had them before; `counted` that all facts of the hyper-node are there, with their counts.
+    `is_new`: no other owner had them before; `counted`: all facts of the hyper-node are there, with their counts.
     """
 
     node: int
@@ -51,7 +51,7 @@ class WrittenFile:
 
 @dataclass
 class NodeRecord:
-    """The cost of evaluating a hyper-node in one task; `unfinished` says why the task stopped before its end."""
+    """The cost of evaluating a hyper-node in one task; `unfinished` is the reason if the task stopped early."""
 
     node: int
     detail: str = ""
@@ -63,7 +63,7 @@ class NodeRecord:
 
 @dataclass
 class TaskManifest:
-    """Everything that one task tells."""
+    """Everything that one task reports."""
 
     files: list[WrittenFile] = field(default_factory=list)
     nodes: list[NodeRecord] = field(default_factory=list)
@@ -87,7 +87,7 @@ class TaskManifest:
 
 
 def write_file(directory: str, name: str, batches: Iterable[pa.RecordBatch]) -> tuple[str, int]:
-    """One Parquet file of these batches, which all have the schema of the first; its path and its number of rows."""
+    """Write these batches, which all have the schema of the first, as one Parquet file; return its path and number of rows."""
     import pyarrow.fs as fs
     import pyarrow.parquet as pq
 
@@ -114,7 +114,7 @@ def write_file(directory: str, name: str, batches: Iterable[pa.RecordBatch]) -> 
 
 
 class FileFrame(Frame):
-    """Rows in files, at which Spark looks when somebody wants the rows: most results of a small program are read by nobody."""
+    """Rows in files, which Spark opens only on use: most results of a small program are never read."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class FileFrame(Frame):
         counted: bool = False,
         plain: bool = True,
     ) -> None:
-        """`counted`: the rows have numbers of derivations; `plain`: the files have no such column."""
+        """Describe rows in files; `counted`: they have numbers of derivations; `plain`: the files have no such column."""
         schema = id_schema(arity) + (f", {COUNT} long" if counted else "")
         object.__setattr__(self, "arity", arity)
         object.__setattr__(self, "rows", rows)
@@ -145,7 +145,7 @@ class FileFrame(Frame):
 def run_tasks(
     df: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 ) -> list[TaskManifest]:
-    """Runs a function over the partitions; there is one manifest per task."""
+    """Run a function over the partitions; return one manifest per task."""
     return [TaskManifest.read(row[0]) for row in df.mapInArrow(function, MANIFEST_SCHEMA).collect()]
 
 
@@ -154,7 +154,7 @@ def task_directory(context: Context) -> str:
 
 
 def outcomes_of(manifests: Sequence[TaskManifest], jobs: Sequence[NodeJob], spark: SparkSession) -> list[NodeOutcome]:
-    """Return the outcome of each hyper-node that a task evaluated. New constants are with the last one."""
+    """Return the outcome of each hyper-node that a task evaluated; new constants are with the last one."""
     for manifest in manifests:
         if manifest.failure is not None:
             raise failure_of(*manifest.failure, (rule for job in jobs for rule in job.rules))

@@ -1,4 +1,4 @@
-"""The one stream of rows that a task gets: facts of several relations, and the forms of constants whose values it needs."""
+"""The input stream of a task: facts of several relations, and the forms of constants whose values it needs."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ PART = "part"
 
 @dataclass(frozen=True)
 class Distribution:
-    """How facts are dealt out to tasks: by the column of a relation, or a copy for everyone where none is named."""
+    """How facts are partitioned among tasks: by a column of a relation, or copied to all if none is named."""
 
     count: int
     by: Mapping[str, int] = field(default_factory=dict)
 
 
 def relations_of(jobs: Sequence[NodeJob]) -> dict[str, int]:
-    """The predicates that some hyper-nodes, run one after the other, have to be given."""
+    """Return the predicates whose facts some consecutive hyper-nodes need as input."""
     return {predicate: arity for job in jobs for predicate, arity in job.relations.items()}
 
 
 def rows_of(predicates: Iterable[str], store: FrameStore) -> int:
-    """How many facts there are; what nobody counted is counted now."""
+    """Return the number of facts; relations of unknown size are counted now."""
     return sum(frame.counted().rows or 0 for predicate in predicates for frame in store.frames(predicate))
 
 
@@ -50,7 +50,7 @@ def task_input(
     context: Context,
     parts: Distribution | None = None,
 ) -> DataFrame:
-    """Rows `relation, c0, …`; in one partition, or where `parts` are given in one for each of them."""
+    """Return rows `relation, c0, …`; in one partition, or with `parts` in one for each of them."""
     width = max([1, *relations.values()])
     given = {
         predicate: store.visible(predicate)
@@ -76,7 +76,7 @@ def task_input(
 
 
 def dealt_input(dealt: Sequence[tuple[DataFrame, int | None]], count: int) -> DataFrame:
-    """Relations of one width, numbered as they come, each dealt out by a column or copied to all of `count` parts."""
+    """Return relations of one arity, numbered in order, each partitioned by a column or copied to all of `count` partitions."""
     pieces = [df.selectExpr(f"{number} AS {RELATION}", "*") for number, (df, _) in enumerate(dealt)]
     return _dealt_out(pieces, [column for _, column in dealt], count)
 
@@ -103,9 +103,9 @@ def _dealt(piece: DataFrame, column: int | None, count: int) -> DataFrame:
 
 
 def _terms(given: Mapping[str, Frame], rules: Sequence[NormalRule], context: Context) -> DataFrame | None:
-    """The forms that the rules need; None where they need none, or where there are none.
+    """Return the forms that the rules need; None if there are none.
 
-    Those of the constants in rules are among them, so that a task does not tell as new what the universe has.
+    They include the constants of the rules, so that a task does not report constants as new that the universe has.
     """
     universe = context.universe
     columns = [(given[name].df, f"c{place}") for name, place in sorted(valued_columns(rules)) if name in given]
@@ -121,18 +121,18 @@ def _terms(given: Mapping[str, Frame], rules: Sequence[NormalRule], context: Con
     return universe.forms(_union(wanted))
 
 
-# Which columns of relations hold constants whose values some rule needs.
+# The columns of relations with constants whose values some rule needs.
 #
-# Everywhere else a constant is nothing but its id. A value is needed where constants are compared, computed with or
-# aggregated, and where a computed constant meets others: a task that makes "ab" from "a" and "b" has to see that it
-# is the "ab" of the data.
+# Everywhere else a constant is only its id. A value is needed where constants are compared, computed with or
+# aggregated, and where a computed constant meets others: a task that makes "ab" from "a" and "b" must see that it is
+# the "ab" of the data.
 
 
 Column = tuple[str, int]
 
 
 def valued_columns(rules: Iterable[NormalRule]) -> frozenset[Column]:
-    """Predicates and positions whose constants these rules have to know by value, however the facts get there."""
+    """Return the columns, as predicates and positions, whose constants these rules need by value."""
     classes = _ColumnClasses()
     for number, rule in enumerate(rules):
         _body(classes, (number,), rule.body)

@@ -1,8 +1,9 @@
 """Hyper-nodes inside one Spark task: ids stream in, the embedded kernels run, facts go to files.
 
-A job is pickled with the function of a `mapInArrow` stage. Its input is one stream of rows `relation, c0, c1, …`: the number of a
-predicate in `inputs`, and ids. Where values are needed, rows with the number `TERMS` bring the forms of the universe. A
-task that derives too much stops, tells so, and gives what it has: all of it is true, so another strategy can go on from there.
+A job is pickled with the function of a `mapInArrow` stage. Its input is one stream of rows `relation, c0, c1, …`: the
+number of a predicate in `inputs`, and ids. Rows with the number `TERMS` contain the forms of constants whose values are
+needed. A task that derives too much stops, reports so, and returns what it has: all of it is true, so another strategy
+can continue from there.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _CHECK_EVERY = 0.02
 
 @dataclass(frozen=True)
 class Caps:
-    """When a task stops: facts that it has derived, bytes that it holds, pairs of one closure that it would write alone."""
+    """When a task stops: the facts it has derived, the bytes it holds, the pairs of one closure that it would write alone."""
 
     facts: int
     memory: int
@@ -51,9 +52,10 @@ class Caps:
 
 @dataclass(frozen=True)
 class TaskLimits:
-    """The limits of the operation that a task is part of; `facts_beside` are those of predicates that the task is not given.
+    """The limits of the operation that a task is part of; `facts_beside` counts facts of predicates that are not in its
+    input.
 
-    Seconds are the driver's, which ends the task.
+    Limits of time are checked by the driver, which ends the task.
     """
 
     limits: Limits
@@ -62,7 +64,7 @@ class TaskLimits:
 
 @dataclass(frozen=True)
 class TaskNode:
-    """A hyper-node as it travels: rules without spans, and the names of the program's predicates."""
+    """A hyper-node as sent to a task: rules without spans, and the names of the program's predicates."""
 
     name: str
     rules: tuple[NormalRule, ...]
@@ -81,12 +83,12 @@ class TaskNode:
 
 
 class CapReached(Exception):
-    """The task has to stop; the text says why."""
+    """Raised when the task must stop; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class TaskJob:
-    """The function of a `mapInArrow` stage; it gives one row, the manifest."""
+    """The function of a `mapInArrow` stage; it returns one row, the manifest."""
 
     inputs: tuple[tuple[str, int], ...]
     nodes: tuple[TaskNode, ...]
@@ -106,7 +108,7 @@ class TaskJob:
 
 
 class _TaskRun(Run):
-    """A run inside a task: limits and caps stop it, and the driver the task as a whole."""
+    """A run inside a task, stopped by limits and caps; the driver can also end the whole task."""
 
     def __init__(self, limits: Limits, check_caps: Callable[[], None]) -> None:
         super().__init__(limits)
@@ -130,14 +132,14 @@ class _Run:
     # -- facts in ----------------------------------------------------------------------------------------------------
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """Rows of any relations; they are distinct, and each comes once."""
+        """Add distinct rows of any relations."""
         numbers = batch.column(RELATION).to_numpy()
         for number in np.unique(numbers).tolist():
             chosen = numbers == number
             part = batch if chosen.all() else batch.filter(pa.array(chosen))
             if number == TERMS:
                 self._learn(part)
-            elif number >= 0:  # others only make sure that there is a task at all
+            elif number >= 0:  # other rows only make sure that the task exists
                 predicate, arity = self._job.inputs[number]
                 self._insert(predicate, arity, part)
 
@@ -193,7 +195,7 @@ class _Run:
         if found.rounds == 0 and not record.unfinished and pairs > self._job.caps.pairs:
             record.unfinished = f"its closure has {pairs:,} pairs"
         if record.unfinished and alternates(node.rules):
-            return  # what is possible in the middle of its turns may turn out false: nothing of it is of use
+            return  # possible facts of an unfinished turn may turn out false, so none of them can be used
         if found.rounds or not record.unfinished or found.strategy == "stopped":
             for name, known in before.items():
                 if node.counts:
@@ -205,7 +207,7 @@ class _Run:
         record.seconds = time.perf_counter() - started
 
     def _facts(self) -> int:
-        """How many facts there are by now, here and elsewhere."""
+        """Return the current number of facts, here and elsewhere."""
         mine = (relation.size for name, relation in self._store.relations.items() if not is_auxiliary(name))
         return self._job.limits.facts_beside + sum(mine)
 
@@ -233,7 +235,7 @@ class _Run:
             self.manifest.files.append(WrittenFile(node, predicate, path, rows))
 
     def _write_counted(self, node: int, predicate: str, known: int, counts: Counts) -> None:
-        """Write the facts that a hyper-node derives, with counts; and the new facts, where those are not the same."""
+        """Write the facts that a hyper-node derives, with counts; and the new facts, if those differ."""
         relation = self._store.relations[predicate]
         rows = relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
         counts = counts[: relation.size]
@@ -288,7 +290,7 @@ class _Before:
             yield piece[~known.contains(piece)]
 
 
-# Rules as they travel to tasks: without the places in the text, which would drag the whole text along.
+# Rules as sent to tasks: without spans, which would include the whole program text.
 
 
 T = TypeVar("T")
@@ -312,7 +314,7 @@ def _plain(part: Any) -> Any:
 
 
 def constants_of(rule: NormalRule) -> list[Constant]:
-    """Every constant that a rule writes, in the order of its parts."""
+    """Return every constant that a rule writes, in the order of its parts."""
     return list(dict.fromkeys(_constants(rule)))
 
 

@@ -1,1 +1,1 @@
-"""Constants on Spark: ids that any task makes alone, and the universe that says what they stand for."""
+"""Constants on Spark: ids that any task makes by itself, and the universe that maps them to constants."""

@@ -1,8 +1,8 @@
-"""Doubles that are their own ids: those from 2^-255 to 2^256, of either sign, and 0.0.
+"""Inline doubles, which are their own ids: those from 2^-255 to 2^256, of either sign, and 0.0.
 
-Such an id is the double's sign and magnitude, with two bits less of the exponent, as a signed number before the tag. So these ids
-are ordered as the doubles are, and equal where the doubles are. All others are hashed: 0 with a minus, which equals 0.0, NaN,
-which equals nothing, the infinite ones and those too close to them or to 0.
+Such an id is the double's sign and magnitude, with two bits less of the exponent, as a signed number before the tag. So
+these ids are ordered like the doubles, and equal if the doubles are. All others are hashed: -0.0, which equals 0.0,
+NaN, which equals nothing, infinities, and those too close to them or to 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 _FRACTION = 52
-_BELOW = 767  # what is taken off the exponent of IEEE 754, so that 1 to 511 are left
+_BELOW = 767  # subtracted from the exponent of IEEE 754, which leaves 1 to 511
 _LEAST, _BEYOND = 1, 512
 _TAG = 3
 MOST = 1 << 256
@@ -25,7 +25,7 @@ NOT_INLINE = -1
 
 @njit(inline="always")
 def double_id(word: Any) -> Any:
-    """The id of a double, given as its 64 bits, or `NOT_INLINE`."""
+    """Return the id of a double, given as its 64 bits, or `NOT_INLINE`."""
     if word == 0:
         return np.int64(_TAG)
     magnitude = word & 0x7FFFFFFFFFFFFFFF
@@ -38,7 +38,7 @@ def double_id(word: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def inline_double_ids(words: Any) -> Any:
-    """The ids of doubles, given as their bits; `NOT_INLINE` for those that are hashed."""
+    """Return the ids of doubles, given as their bits; `NOT_INLINE` for those that are hashed."""
     ids = np.empty(len(words), np.int64)
     for i in range(len(words)):
         ids[i] = double_id(words[i])
@@ -47,7 +47,7 @@ def inline_double_ids(words: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def words_of_double_ids(ids: Any) -> Any:
-    """The bits of doubles that are their own ids."""
+    """Return the bits of inline doubles."""
     words = np.empty(len(ids), np.int64)
     for i in range(len(ids)):
         number = ids[i] >> 2
@@ -65,7 +65,7 @@ def doubles_of_ids(ids: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, 
 
 
 def inline_double_id(value: float) -> int | None:
-    """The id of a double that is inside it; None for those that are hashed.
+    """Return the id of an inline double; None for those that are hashed.
 
     >>> inline_double_id(0.0), inline_double_id(-0.0), inline_double_id(1e300)
     (3, None, None)
@@ -75,7 +75,7 @@ def inline_double_id(value: float) -> int | None:
 
 
 def value_of_double_id(number: int) -> float:
-    """The double inside an id."""
+    """Return the double inside an id."""
     payload = number >> 2
     if not payload:
         return 0.0
@@ -84,9 +84,9 @@ def value_of_double_id(number: int) -> float:
 
 
 def double_sql(column: str) -> str:
-    """The doubles inside a column of their ids, as Spark's own expression: a whole number and a power of 2, both exact.
+    """Return a Spark expression for the doubles inside a column of ids: an integer times a power of 2, both exact.
 
-    Of most numbers that power is that of a long, which Spark makes many times as fast as any other.
+    For most numbers the power is computed as a long, many times as fast as any other way in Spark.
     """
     magnitude = f"shiftright(abs({column} - {_TAG}L), 2)"
     exponent = f"CAST(shiftright({magnitude}, {_FRACTION}) AS INT)"

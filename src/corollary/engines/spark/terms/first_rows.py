@@ -1,4 +1,4 @@
-"""The first of equal rows of ids, found by hashing. Arrow does that, too, but to it most doubles inside ids have one hash."""
+"""The first of equal rows of ids, by hashing. Arrow can do that, too, but it gives most inline doubles the same hash."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _HALF = _U64(32)
 
 
 def first_rows(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows have no equal before them."""
+    """Return which rows have no equal before them."""
     found: np.ndarray[Any, np.dtype[np.bool_]] = first_places(rows) == np.arange(len(rows))
     return found
 
 
 def first_places(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """For each row, the place of the first one that is equal to it."""
+    """Return, for each row, the position of the first row equal to it."""
     bits = max(4, int(2 * len(rows)).bit_length())
     found: np.ndarray[Any, np.dtype[np.int64]] = _first_places(np.ascontiguousarray(rows), bits)
     return found
@@ -28,7 +28,7 @@ def first_places(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, n
 @njit(cache=True, nogil=True)
 def _first_places(rows: Any, bits: int) -> Any:
     mask, shift = _U64((1 << bits) - 1), _U64(64 - bits)
-    slots = np.zeros(1 << bits, np.int64)  # a row's place and 1, 0 where there is none
+    slots = np.zeros(1 << bits, np.int64)  # a row's position plus 1; 0 for a free slot
     places = np.empty(len(rows), np.int64)
     for i in range(len(rows)):
         digest = _U64(0)

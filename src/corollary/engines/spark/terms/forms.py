@@ -1,7 +1,7 @@
-"""The forms of a constant in the universe: its common form, its canonical form and its datatype; from codes and back to them.
+"""The forms of a constant in the universe: common form, canonical form and datatype; from codes, and back to codes.
 
-Canonical form and datatype together are the constant, and nothing else: two constants never share both. The common form is for
-people. Plain kinds go column by column; structures and lists, which programs rarely have as constants, one by one.
+Canonical form and datatype together identify the constant: no two constants share both. The common form is for people.
+Plain kinds are converted by columns; structures and lists, which are rare as constants, one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from corollary.program.values import RDF, XSD
 
 # -- common texts ------------------------------------------------------------------------------------------------------
 
-# Columns of constants as programs write them: what `print_value` gives, for a whole column at a time.
+# Columns of constants as programs write them: the text of `print_value`, for a whole column at a time.
 #
 # Only texts with control characters and other rarities go through `print_value` one by one.
 
@@ -47,7 +47,7 @@ def strings_in_programs(texts: pa.Array) -> pa.Array:
 
 
 def quoted(texts: pa.Array) -> pa.Array:
-    """Texts between quotes, with escapes where they are needed, which is seldom."""
+    """Return texts between quotes, with escapes where needed, which is rare."""
     whole = _joined('"', texts, '"')
     plain = _is_plain(texts)
     if plain.all():
@@ -57,7 +57,7 @@ def quoted(texts: pa.Array) -> pa.Array:
 
 
 def _is_plain(texts: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which texts are printable ASCII without a quote or a backslash."""
+    """Return which texts are printable ASCII without a quote or a backslash."""
     data, offsets = text_buffers(texts)
     printable = pc.ascii_is_printable(texts)
     plain: np.ndarray[Any, np.dtype[np.bool_]] = printable.to_numpy(zero_copy_only=False).astype(np.bool_)
@@ -74,7 +74,7 @@ def _escaped(texts: pa.Array) -> pa.Array:
         escaped = pc.replace_substring(escaped, character, escape)
     plain = pc.utf8_is_printable(escaped)
     whole = _joined('"', escaped, '"')
-    # A datatype makes `print_value` write quotes around every text.
+    # With a datatype, `print_value` writes quotes around every text.
     return _rest_by_hand(whole, plain, texts, lambda text: print_value(Literal(text, "t")).removesuffix("^^<t>"))
 
 
@@ -109,7 +109,7 @@ def _joined(before: str, texts: pa.Array, after: str) -> pa.Array:
 
 
 def _rest_by_hand(written: pa.Array, plain: pa.Array, texts: pa.Array, write: Callable[[str], str]) -> pa.Array:
-    """`written` where it is right; the others are few, and are written one by one."""
+    """Return the column `written`, with the few texts that are not `plain` written one by one."""
     odd = np.flatnonzero(~plain.to_numpy(zero_copy_only=False).astype(np.bool_))
     if not len(odd):
         return written
@@ -134,7 +134,7 @@ _FORM_FIELDS = pa.schema([("common", pa.string()), ("canonical", pa.string()), (
 
 
 def form_table(universe: Universe, codes: Codes) -> pa.Table:
-    """The columns common, canonical and datatype of codes; none of them is opaque."""
+    """Return the columns common, canonical and datatype of codes; none of them is opaque."""
     pieces = [_forms(universe, codes[start : start + _PIECE]) for start in range(0, len(codes), _PIECE)]
     return pa.Table.from_batches(pieces, _FORM_FIELDS)
 
@@ -173,7 +173,7 @@ def _booleans(universe: Universe, codes: Codes) -> list[pa.Array]:
 
 
 def _doubles(universe: Universe, codes: Codes) -> list[pa.Array]:
-    texts = pa.array(universe.words[codes].view(np.float64).astype(np.str_))  # the shortest text, as Python has it
+    texts = pa.array(universe.words[codes].view(np.float64).astype(np.str_))  # the shortest text, as in Python
     texts = pc.replace_substring(pc.replace_substring(texts, "inf", "INF"), "nan", "NaN")
     return [doubles_in_programs(texts), texts, _all(DOUBLE, texts)]
 
@@ -194,7 +194,7 @@ def _decimals(universe: Universe, codes: Codes) -> list[pa.Array]:
 
 
 def _large_integers(universe: Universe, codes: Codes) -> list[pa.Array]:
-    # Python refuses to write integers of many digits, unless they are decimals.
+    # Python refuses to print integers with many digits, but not decimals.
     texts = pa.array([format(Decimal(value), "f") for value in universe.values(codes.tolist())], pa.string())  # type: ignore[arg-type]
     return [texts, texts, _all(INTEGER, texts)]
 
@@ -234,7 +234,7 @@ _FORMS: dict[Kind, Callable[[Universe, Codes], list[pa.Array]]] = {
 
 
 def term_text(value: Value) -> str:
-    """The canonical form of a structure or list: the forms of its parts, as JSON."""
+    """Return the canonical form of a structure or list: the forms of its parts, as JSON."""
     return json.dumps(_nested(value), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -252,7 +252,7 @@ def _nested(value: Value) -> Any:
 
 
 def codes_of_forms(universe: Universe, canonical: pa.Array, datatype: pa.Array) -> Codes:
-    """The codes of constants, which they get now if they have none."""
+    """Return the codes of constants; new ones are added to the universe."""
     codes = np.empty(len(canonical), np.uint32)
     encoded = datatype.dictionary_encode()
     names = encoded.dictionary.to_pylist()
@@ -317,7 +317,7 @@ def _unnested(part: Any) -> Value:
 
 
 def value_of_form(canonical: str, datatype: str) -> Value:
-    """The constant of one row of the universe.
+    """Return the constant of one row of the universe.
 
     >>> value_of_form("chat@fr", TAGGED)
     Literal(lexical='chat', datatype='http://www.w3.org/1999/02/22-rdf-syntax-ns#langString', language='fr')

@@ -1,9 +1,9 @@
-"""Ids of constants on Spark: 64 bits that say the same on every machine, so that any task can make one alone.
+"""Ids of constants on Spark: 64 bits that mean the same on every machine, so that any task can make one by itself.
 
-The two low bits are a tag. Most numbers and the booleans are their own id; every other constant is hashed, and needs a row in the
-universe that says what it is. A hashed id tells the kind of its constant in the next three bits, so that nobody has to join with
-the universe to learn that a column holds strings only. Ids of integers are ordered as the integers are, and those of doubles as
-the doubles (`double_ids`).
+The two low bits are a tag. Most numbers and the booleans are their own ids (inline); every other constant is hashed,
+and needs a row in the universe. The next three bits of a hashed id contain the kind of its constant, so that no join
+with the universe is needed to see that a column holds only strings. Ids of integers are ordered like the integers, and
+those of doubles like the doubles (`double_ids`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from corollary.settings import DEEPEST
 # XXH64 as a kernel. Spark's function `xxhash64` gives the same numbers, so that Spark can make ids without Python.
 
 U64 = np.uint64
-SPARK_SEED = 42  # with which Spark's function starts
+SPARK_SEED = 42  # the seed of Spark's function
 _P1 = U64(0x9E3779B185EBCA87)
 _P2 = U64(0xC2B2AE3D27D4EB4F)
 _P3 = U64(0x165667B19E3779F9)
@@ -77,7 +77,7 @@ def _word(data: Any, at: Any, width: int) -> Any:
 
 @njit(inline="always")
 def hash_word(word: Any, seed: Any) -> Any:
-    """The hash of the eight bytes of a number."""
+    """Return the hash of the eight bytes of a number."""
     state = seed + _P5 + U64(8)
     state = _rotated(state ^ _round(U64(0), word), 27) * _P1 + _P4
     return _mixed(state)
@@ -85,7 +85,7 @@ def hash_word(word: Any, seed: Any) -> Any:
 
 @njit
 def hash_bytes(data: Any, start: Any, stop: Any, seed: Any) -> Any:
-    """The hash of `data[start:stop]`."""
+    """Return the hash of `data[start:stop]`."""
     at, length = start, stop - start
     if length >= 32:
         one, two, three, four = seed + _P1 + _P2, seed + _P2, seed, seed - _P1
@@ -114,7 +114,7 @@ def hash_bytes(data: Any, start: Any, stop: Any, seed: Any) -> Any:
 
 @njit(cache=True)
 def seeds_of(words: Any) -> Any:
-    """The seeds that Spark goes on with after these numbers, in `xxhash64(number, text)`."""
+    """Return the seeds with which Spark continues after these numbers, in `xxhash64(number, text)`."""
     seeds = np.empty(len(words), np.uint64)
     for i in range(len(words)):
         seeds[i] = hash_word(U64(words[i]), U64(SPARK_SEED))
@@ -123,13 +123,13 @@ def seeds_of(words: Any) -> Any:
 
 # -- ids ---------------------------------------------------------------------------------------------------------------
 
-# The numbers of `Kind` and `Tag`; numba takes plain numbers only.
+# The numbers of `Kind` and `Tag`, because numba accepts only plain numbers.
 _INTEGER, _DOUBLE, _BOOLEAN, _STRING, _DECIMAL, _TERM, _OPAQUE = 0, 1, 2, 3, 5, 8, 9
 _HASHED = U64(2)
 _LEAST, _BEYOND = -(1 << 61), 1 << 61
 _MANTISSA = 1 << 55
 _MINUS, _POINT = 45, 46
-_NOT_INLINE = -1  # no id: its tag is that of doubles, none of which is so close to 0
+_NOT_INLINE = -1  # not an id: its tag is that of doubles, none of which is so close to 0
 
 
 @njit(inline="always")
@@ -153,7 +153,7 @@ def _word_id(kind: int, word: Any, seeds: Any, mask: Any) -> Any:
 
 @njit(inline="always")
 def _decimal_id(data: Any, start: Any, stop: Any) -> Any:
-    """The id of a decimal that is its own id, from its canonical text."""
+    """Return the inline id of a decimal, from its canonical text."""
     negative = data[start] == _MINUS
     at = start + 1 if negative else start
     if stop - at > 66:
@@ -188,7 +188,7 @@ def _text_id(kind: int, data: Any, start: Any, stop: Any, seeds: Any, mask: Any)
 
 @njit(cache=True, nogil=True)
 def ids_of_codes(codes: Any, kinds: Any, words: Any, lengths: Any, texts: Any, seeds: Any, mask: Any) -> Any:
-    """The ids of codes of a universe; those of structures and lists are left as 0."""
+    """Return the ids of codes of a universe; those of structures and lists are left as 0."""
     ids = np.zeros(len(codes), np.int64)
     for i in range(len(codes)):
         code = codes[i]
@@ -221,7 +221,7 @@ def ids_of_words(kind: int, words: Any, seeds: Any, mask: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def decimal_texts(ids: Any) -> Any:
-    """Bytes and offsets of the canonical texts of decimals that are their own ids."""
+    """Return the bytes and offsets of the canonical texts of inline decimals."""
     data = np.empty(len(ids) * 24 + 64, np.uint8)
     offsets = np.zeros(len(ids) + 1, np.int64)
     digits = np.empty(80, np.uint8)
@@ -271,7 +271,7 @@ IS_BOOLEAN = 255, 1
 """The low bits that tell a boolean, and what they are; the next one is its value."""
 
 
-_CLASS_OF_TERMS = 2  # the number of booleans, which are never hashed; every other kind has its own number
+_CLASS_OF_TERMS = 2  # the kind number of booleans, which are never hashed; every other kind has its own number
 HASHED_CLASSES: dict[Kind, int] = {
     Kind.INTEGER: Kind.INTEGER,
     Kind.DOUBLE: Kind.DOUBLE,
@@ -290,9 +290,9 @@ _KIND_OF_CLASS = np.array(
 
 @dataclass(frozen=True)
 class CollisionTable:
-    """How to make ids: the width of the hashes, and the constants whose plain hash another one had first.
+    """How to make ids: the width of the hashes, and the constants whose plain hash another constant had first.
 
-    `salts` has the salt of such a constant under its datatype and canonical text, as the universe shows them.
+    `salts` has the salt of such a constant by its datatype and canonical text.
     """
 
     salts: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -308,18 +308,18 @@ NO_COLLISIONS = CollisionTable()
 
 
 def tag(ids: Ids) -> Ids:
-    """The tags of ids."""
+    """Return the tags of ids."""
     return ids & 3
 
 
 def is_hashed(ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which ids need the universe to be understood."""
+    """Return which ids are hashed, so that they need the universe."""
     hashed: np.ndarray[Any, np.dtype[np.bool_]] = tag(ids) == Tag.HASHED
     return hashed
 
 
 def kinds(ids: Ids) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The kinds of constants, from their ids alone."""
+    """Return the kinds of constants from their ids alone."""
     inline = np.array([Kind.INTEGER, Kind.DECIMAL, 0, Kind.DOUBLE], np.uint8)
     found: np.ndarray[Any, np.dtype[np.uint8]] = np.where(
         is_hashed(ids), _KIND_OF_CLASS[(ids >> 2) & 7], inline[tag(ids)]
@@ -335,7 +335,7 @@ def are_booleans(ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def ids_of_universe(universe: Universe, codes: Codes, collisions: CollisionTable = NO_COLLISIONS) -> Ids:
-    """The ids of codes of a universe of the embedded engine."""
+    """Return the ids of codes of an embedded universe."""
     codes = np.ascontiguousarray(codes, np.uint32)
     ids: Ids = ids_of_codes(
         codes, universe.kinds, universe.words, universe.lengths, universe.texts, _seeds(0), _mask(collisions)
@@ -350,7 +350,7 @@ def ids_of_universe(universe: Universe, codes: Codes, collisions: CollisionTable
 def ids_of_encoded_texts(
     kind: Kind, data: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any], collisions: CollisionTable = NO_COLLISIONS
 ) -> Ids:
-    """The ids of texts as `Universe.encode_texts` takes them."""
+    """Return the ids of texts as `Universe.encode_texts` accepts them."""
     if collisions.salts:
         scratch = Universe()
         return ids_of_universe(scratch, scratch.encode_texts(kind, data, offsets), collisions)
@@ -377,13 +377,13 @@ def ids_of_doubles(values: np.ndarray[Any, np.dtype[np.float64]], collisions: Co
 
 
 def ids_of(values: Sequence[Value], collisions: CollisionTable = NO_COLLISIONS) -> Ids:
-    """The ids of some constants, which need not be in the universe yet."""
+    """Return the ids of some constants, which need not be in the universe yet."""
     universe = Universe()
     return ids_of_universe(universe, encode_constants(universe, values), collisions)
 
 
 def id_of(value: Value, collisions: CollisionTable = NO_COLLISIONS) -> int:
-    """The id of one constant, as of one in a rule.
+    """Return the id of one constant, such as one in a rule.
 
     >>> id_of(3), inline_value(id_of(3))
     (12, 3)
@@ -395,7 +395,7 @@ def id_of(value: Value, collisions: CollisionTable = NO_COLLISIONS) -> int:
 
 
 def inline_value(number: int) -> Value | None:
-    """The constant of an id that is no hash; None for the others."""
+    """Return the constant of an inline id; None for hashed ones."""
     match Tag(number & 3):
         case Tag.INTEGER:
             return number >> 2
@@ -411,12 +411,12 @@ def inline_value(number: int) -> Value | None:
 
 
 def boolean_sql(column: str) -> str:
-    """The value of a column of booleans."""
+    """Return an expression for the value of a column of booleans."""
     return f"(shiftright({column}, 8) <> 0L)"
 
 
 def codes_of_inline(universe: Universe, number: Tag, ids: Ids) -> Codes:
-    """The codes of ids with one tag, which is not that of hashes; the constants get them now if they have none."""
+    """Return the codes of inline ids with the same tag; new constants are added to the universe."""
     if number == Tag.INTEGER:
         return universe.encode_integers(ids >> 2)
     if number == Tag.DOUBLE:
@@ -429,7 +429,7 @@ def codes_of_inline(universe: Universe, number: Tag, ids: Ids) -> Codes:
 
 
 def salted_id(universe: Universe, code: int, salt: int, collisions: CollisionTable) -> int:
-    """The id that a hashed constant has with another salt."""
+    """Return the id of a hashed constant with another salt."""
     if universe.kinds[code] == Kind.TERM:
         return _term_id(universe.value(code), salt, collisions)
     one = np.array([code], np.uint32)
@@ -438,7 +438,7 @@ def salted_id(universe: Universe, code: int, salt: int, collisions: CollisionTab
 
 
 def _salt(universe: Universe, codes: Codes, ids: Ids, collisions: CollisionTable) -> None:
-    """Other ids for the constants that the table names; they are few, and so are those with the same plain hash."""
+    """Replace the ids of the constants that the table names; they are few, and so are those with the same plain hash."""
     suspects = np.flatnonzero(is_hashed(ids) & np.isin(ids, _crowded(collisions)))
     if not len(suspects):
         return
@@ -456,7 +456,7 @@ _CROWDED: dict[int, tuple[CollisionTable, Ids]] = {}
 
 
 def _crowded(collisions: CollisionTable) -> Ids:
-    """The plain hashes that more than one constant has; worked out once per table."""
+    """Return the plain hashes that more than one constant has, computed once per table."""
     known = _CROWDED.get(id(collisions))
     if known is None or known[0] is not collisions:
         universe = Universe()
@@ -478,7 +478,7 @@ _SEEDS: dict[int, Any] = {}
 
 
 def _seeds(salt: int) -> Any:
-    """The seeds of all kinds. A text has the hash that `xxhash64(salt << 8 | kind, text)` gives in Spark."""
+    """Return the seeds of all kinds. A text then has the hash `xxhash64(salt << 8 | kind, text)` of Spark."""
     if salt not in _SEEDS:
         _SEEDS[salt] = seeds_of(np.array([salt << 8 | kind for kind in range(len(Kind))], np.int64))
     return _SEEDS[salt]

@@ -1,8 +1,8 @@
-"""Inside a task: ids of constants to and from the codes that the embedded kernels work with.
+"""Conversion between ids and the codes of the embedded kernels, inside a task.
 
-A task joins by identity, so it seldom needs to know what an id stands for: ids that nobody explained become opaque constants.
-When the task itself makes a constant with the id of an opaque one, the opaque one turns out to be that constant, and both have
-one code; if that is wrong, because two constants have one hash, the collision check of the universe finds it.
+A task joins by identity, so it seldom needs to know the constant of an id: unexplained ids become opaque constants. If
+the task itself makes a constant with the id of an opaque one, the two are taken to be the same and share one code; if
+that is wrong, because two constants have the same hash, the collision check of the universe finds it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from corollary.program import Structure, Value
 
 # -- id map ------------------------------------------------------------------------------------------------------------
 
-# A hash map from hashed ids to codes; ids of that tag are never 0, which marks a free slot.
+# A hash map from hashed ids to codes; hashed ids are never 0, which marks a free slot.
 
 NOT_FOUND = np.uint32(0xFFFFFFFF)
 _U64 = np.uint64
@@ -44,7 +44,7 @@ _GOLDEN = _U64(0x9E3779B97F4A7C15)
 
 
 class IdMap:
-    """The first code that an id got stays."""
+    """A map from ids to codes; the first code of an id stays."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -53,7 +53,7 @@ class IdMap:
         self._codes = np.empty(1 << self._bits, np.uint32)
 
     def find(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
-        """The codes of ids, or `NOT_FOUND`."""
+        """Return the codes of ids, or `NOT_FOUND`."""
         found: Codes = _find(self._keys, self._codes, 64 - self._bits, np.ascontiguousarray(ids))
         return found
 
@@ -62,7 +62,7 @@ class IdMap:
         self._size += _add(self._keys, self._codes, 64 - self._bits, np.ascontiguousarray(ids), codes)
 
     def number(self, ids: np.ndarray[Any, np.dtype[np.int64]], first: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Gives the codes from `first` on to ids that have none; those ids, in the order of their codes."""
+        """Assign codes from `first` on to ids without one; return those ids, in the order of their codes."""
         self._reserve(len(ids))
         new: np.ndarray[Any, np.dtype[np.int64]] = _number(self._keys, self._codes, 64 - self._bits, ids, first)
         self._size += len(new)
@@ -133,7 +133,7 @@ TERM_SCHEMA = "id long, common string, canonical string, datatype string"
 
 
 class TaskUniverse:
-    """`universe` is the embedded one; its codes mean something in this task only."""
+    """The ids of the codes of an embedded `universe`, which mean something in this task only."""
 
     def __init__(self, collisions: CollisionTable = NO_COLLISIONS) -> None:
         self.collisions = collisions
@@ -142,14 +142,14 @@ class TaskUniverse:
         self._map = IdMap()
         self._mapped = 0  # codes below this number are in the map
         self._ids = np.empty(1024, np.int64)
-        self._reported = np.zeros(1024, np.bool_)  # codes that were taught, or that `new_terms` has returned already
-        self._known = 0  # codes below this number have their id in `_ids`
-        self._all_told = 0  # `new_terms` has nothing to tell of codes below this number
+        self._reported = np.zeros(1024, np.bool_)  # codes of constants that were learned, or returned by `new_terms`
+        self._known = 0  # codes below this number have their ids in `_ids`
+        self._all_told = 0  # `new_terms` has nothing to return below this code
         self._opaque = 0
         self._is_minting = True
 
     def learn(self, terms: pa.RecordBatch | pa.Table) -> None:
-        """Add the constants of ids, as rows of the universe; known ones may come again."""
+        """Add the constants of ids, as rows of the universe; known ones may be repeated."""
         table = pa.table(terms) if isinstance(terms, pa.RecordBatch) else terms
         self._follow()
         ids = table.column("id").to_numpy()
@@ -168,7 +168,7 @@ class TaskUniverse:
             self._reported[made] = True
 
     def explains(self, ids: Ids) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which of these ids stand for a constant that is known here."""
+        """Return which of these ids belong to a constant that is known here."""
         self._follow()
         codes = self._codes_by_id().find(ids)
         known: np.ndarray[Any, np.dtype[np.bool_]] = codes != NOT_FOUND
@@ -176,7 +176,7 @@ class TaskUniverse:
         return known
 
     def codes(self, ids: Ids) -> Codes:
-        """The codes of ids, in an array of any shape; hashed ids that nobody explained become opaque constants."""
+        """Return the codes of ids, in an array of any shape; unexplained hashed ids become opaque constants."""
         ids = np.asarray(ids, np.int64)
         flat = np.ascontiguousarray(ids).reshape(-1)
         tags = tag(flat)
@@ -190,31 +190,31 @@ class TaskUniverse:
         return codes.reshape(ids.shape)
 
     def ids(self, codes: Codes) -> Ids:
-        """The ids of codes, in an array of any shape; constants that the task made get theirs now."""
+        """Return the ids of codes, in an array of any shape; new constants of the task get theirs now."""
         self._follow()
         found: Ids = self._ids[codes]
         return found
 
     def new_terms(self) -> pa.Table:
-        """Rows of the universe (`TERM_FIELDS`) of hashed constants that only this task made; each is returned once."""
+        """Return rows of the universe (`TERM_FIELDS`) for hashed constants that only this task made; each is returned once."""
         self._follow()
         new = slice(self._all_told, self.universe.size)
         is_new = is_hashed(self._ids[new]) & ~self._reported[new] & (self.universe.kinds[new] != Kind.OPAQUE)
         codes = (np.flatnonzero(is_new) + new.start).astype(np.uint32)
         self._reported[codes] = True
-        if not self._opaque:  # which may be returned once they are revealed
+        if not self._opaque:  # opaque constants may be returned once they are revealed
             self._all_told = self.universe.size
         forms = form_table(self.universe, codes)
         return pa.table([pa.array(self._ids[codes]), *forms.columns], schema=TERM_FIELDS)
 
-    # -- what the universe asks before it makes a constant -----------------------------------------------------------
+    # -- before the universe makes a constant -----------------------------------------------------------
 
     def meets_opaque(self) -> bool:
-        """Whether a constant that is made now could be one of the opaque ones."""
+        """Return whether a constant that is made now could be an opaque one."""
         return self._is_minting and self._opaque > 0
 
     def meet(self, ids: Ids, encode: Callable[[Any], Codes]) -> None:
-        """The constants with these ids are about to be made; `encode` makes those at some places only."""
+        """Reveal opaque constants with these ids, which are about to be made; `encode` makes those at given positions only."""
         distinct, first = np.unique(ids, return_index=True)
         codes = self._codes_by_id().find(distinct)
         known = codes != NOT_FOUND
@@ -223,7 +223,7 @@ class TaskUniverse:
             self._reveal(codes[known], lambda: encode(first[known]))
 
     def _reveal(self, opaque: Codes, encode: Callable[[], Codes]) -> None:
-        """The opaque constants are those that `encode` makes, in the same order."""
+        """Make the opaque constants those that `encode` makes, in the same order."""
         before = self.universe.size
         with self._learning():
             made = encode()
@@ -255,7 +255,7 @@ class TaskUniverse:
             return codes_of_forms(self.universe, canonical, datatype)
 
     def _follow(self) -> None:
-        """Gives ids to the codes that were made since the last time."""
+        """Assign ids to the codes that were made since the last call."""
         codes = np.arange(self._known, self.universe.size, dtype=np.uint32)
         if len(codes):
             self._register(codes, ids_of_universe(self.universe, codes, self.collisions))
@@ -270,7 +270,7 @@ class TaskUniverse:
         self._known = size
 
     def _codes_by_id(self) -> IdMap:
-        """The codes of all hashed ids; a task that only makes constants never asks."""
+        """Return the map of hashed ids to codes, which tasks that only make constants never need."""
         if self._mapped < self._known:
             self._map_codes(
                 np.arange(self._mapped, self._known, dtype=np.uint32), self._ids[self._mapped : self._known]
@@ -278,7 +278,7 @@ class TaskUniverse:
         return self._map
 
     def _map_codes(self, codes: Codes, ids: Ids) -> None:
-        """All codes from `_mapped` on are among these."""
+        """Add codes with their ids to the map; all codes from `_mapped` on are among them."""
         hashed = is_hashed(ids)
         self._map.add(ids[hashed], codes[hashed])
         self._mapped = self._known
@@ -293,7 +293,7 @@ class TaskUniverse:
 
 
 class _MintingUniverse(Universe):
-    """Looks among the opaque constants before it makes a new one."""
+    """A universe that looks among the opaque constants before it makes a new one."""
 
     def __init__(self, task: TaskUniverse) -> None:
         super().__init__()

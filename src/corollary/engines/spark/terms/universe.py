@@ -1,7 +1,8 @@
-"""The universe on Spark: what every hashed id stands for, as a table that only grows.
+"""The universe on Spark: the constant of every hashed id, in a table that only grows.
 
-Tasks make ids alone, so two of them may make one id for two constants. `append` finds that before anything is kept: it raises
-`Collisions`, all but one of the constants get another id from then on, and the stage that made them runs again (`settled`).
+Tasks make ids independently, so two of them may make one id for two constants. `append` finds that before anything is
+stored: it raises `Collisions`, all but one of the constants get another id from then on, and the stage that made them
+runs again (`settled`).
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ T = TypeVar("T")
 
 _MOST_SEGMENTS = 16
 _FOLDED = 12
-_SMALL = 200_000  # new constants that every task may get, to compare its part of the universe with
-_PARTITION = 200_000  # rows that one task looks through for equal ones
-_AT_ONCE = 10_000  # collisions that the driver looks at in one go; the next run finds the others
+_SMALL = 200_000  # new constants that may be broadcast to compare each task's part of the universe with
+_PARTITION = 200_000  # rows in which one task looks for equal ones
+_AT_ONCE = 10_000  # collisions that the driver resolves at once; the next run finds the others
 _MOST_RUNS = 100
-_IN_PLAN = 10_000  # new constants that stay in the driver's plans until they are put together with others
-_ASKED = 3  # a universe that was asked so often is kept by the driver
+_IN_PLAN = 10_000  # new constants that stay in the driver's plans until they are merged with others
+_ASKED = 3  # look-ups after which the driver caches a universe
 
 
 class Collisions(Exception):
-    """Two constants have one id; `table` is how ids are made from now on. Only `settled` catches it."""
+    """Raised when two constants have one id; `table` is how ids are made from now on. Only `settled` catches it."""
 
     def __init__(self, table: CollisionTable) -> None:
         super().__init__("two constants have one id; the stage must run again")
@@ -50,7 +51,7 @@ class Collisions(Exception):
 
 
 def settled(stage: Callable[[], T]) -> T:
-    """Run a stage that makes ids and adds them to the universe, again and again until no ids collide; return its result."""
+    """Run a stage that makes ids and adds them to the universe, until no ids collide; return its result."""
     for _ in range(_MOST_RUNS):
         try:
             return stage()
@@ -60,7 +61,7 @@ def settled(stage: Callable[[], T]) -> T:
 
 
 class _Segment(NamedTuple):
-    """`held` has the same constants where the driver keeps them."""
+    """A part of the universe; `held` has the same constants if the driver caches them."""
 
     df: DataFrame
     rows: int
@@ -68,12 +69,12 @@ class _Segment(NamedTuple):
 
 
 class SparkUniverse:
-    """Belongs to one knowledge base. Ids are made with its current `collisions`."""
+    """The universe of one knowledge base. Ids are made with its current `collisions`."""
 
     def __init__(
         self, spark: SparkSession, workspace: Workspace, hash_bits: int = HASH_BITS, most_held: int = 0
     ) -> None:
-        """`most_held` is how many constants the driver may keep."""
+        """Create an empty universe; `most_held` is how many constants the driver may cache."""
         self._spark = spark
         self._workspace = workspace
         self._most_held = most_held
@@ -85,7 +86,7 @@ class SparkUniverse:
         """Constants that are in no store yet; the store empties it when it has written them."""
 
     def nest(self, deepest: int) -> None:
-        """From now on tasks make terms that are nested so deep. The table stays the same object where nothing changes."""
+        """Allow tasks to make terms of this depth. If nothing changes, the table stays the same object."""
         if self.collisions.deepest != deepest:
             self.collisions = replace(self.collisions, deepest=deepest)
 
@@ -96,17 +97,17 @@ class SparkUniverse:
 
     @property
     def df(self) -> DataFrame:
-        """Columns `id`, `common`, `canonical`, `datatype`; an id occurs once."""
+        """The columns `id`, `common`, `canonical`, `datatype`; ids are unique."""
         if not self._segments:
             return self._spark.createDataFrame([], TERM_SCHEMA)
         return reduce(lambda left, right: left.union(right), (segment.df for segment in self._segments))
 
     def everything(self) -> list[DataFrame]:
-        """All constants, in a few tables."""
+        """Return all constants, in a few tables."""
         return [segment.df for segment in self._segments]
 
     def restore(self, terms: Sequence[DataFrame], collisions: CollisionTable) -> None:
-        """Starts from constants that a store has; an id may occur more than once."""
+        """Start with the constants of a store; ids may be repeated."""
         self.collisions = replace(collisions, deepest=self.collisions.deepest)
         if terms:
             df = reduce(lambda left, right: left.union(right), terms).dropDuplicates(["id"])
@@ -115,20 +116,21 @@ class SparkUniverse:
         self.unstored = []
 
     def forms(self, ids: DataFrame) -> DataFrame:
-        """The rows of the ids in the column `id` of a table; inline ones have none."""
+        """Return the rows of the ids in the column `id` of a table; inline ones have none."""
         return self.df.join(ids.where("id & 3 = 2").select("id").distinct(), "id", "left_semi")
 
     def held_forms(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table | None:
-        """The rows of some ids where the driver keeps all constants; None where it does not."""
+        """Return the rows of some ids if the driver caches all constants; otherwise None."""
         parts = [segment.held.forms(ids) for segment in self._segments if segment.held is not None]
         if not parts or len(parts) < len(self._segments):
             return None
         return pa.concat_tables(parts).cast(TERM_FIELDS)
 
     def append(self, terms: DataFrame | pa.Table, rows: int = 0) -> int:
-        """Adds the constants that are new, and says how many they are; raises `Collisions`, and then nothing was added.
+        """Add the constants that are new, and return their number; raise `Collisions`, with nothing added, if ids
+        collide.
 
-        A row may come any number of times; `rows` is about how many there are, where it is known.
+        Rows may be repeated; `rows` is an estimate of their number, if known.
         """
         if isinstance(terms, pa.Table):
             if not terms.num_rows:
@@ -147,14 +149,15 @@ class SparkUniverse:
         return self._append_found(found, count) if count else 0
 
     def _distinct(self, terms: DataFrame, rows: int) -> DataFrame:
-        """Each row once. Of many rows a session with few partitions would have more in one than fit into memory together."""
+        """Return the distinct rows. With few shuffle partitions, many rows would not fit into the memory of one task,
+        so more partitions are used."""
         parts = -(-rows // _PARTITION)
         if parts > int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1):
             terms = terms.repartition(parts, "id")
         return terms.distinct()
 
     def _append_found(self, found: DataFrame, rows: int, *, is_unique: bool = False) -> int:
-        """Adds what is new among distinct rows in the workspace; `is_unique` says that no two of them have one id."""
+        """Add the new ones among distinct rows in the workspace; `is_unique` says that their ids are unique."""
         within, known, different = (0, 0, 0) if is_unique and not self._segments else self._crowded(found, rows)
         if within:
             self._collide(found, found.groupBy("id").count().where("count > 1").select("id"))
@@ -169,7 +172,7 @@ class SparkUniverse:
         return rows
 
     def _append_in_driver(self, terms: pa.Table) -> int | None:
-        """Like `append`, where the driver keeps all constants and none collide; None where that is not so."""
+        """Like `append`, if the driver caches all constants and none collide; otherwise None."""
         if terms.num_rows > _SMALL or not self._holds_all():
             return None
         found = terms.group_by(["id", "canonical", "datatype"], use_threads=False).aggregate([("common", "min")])
@@ -190,7 +193,7 @@ class SparkUniverse:
         return int(found.num_rows)
 
     def _holds_all(self) -> bool:
-        """Whether the driver keeps all constants, which it does when it was asked often enough and they are not too many."""
+        """Return whether the driver caches all constants; it does so after enough look-ups, if they are not too many."""
         self._asked += 1
         if self._asked < _ASKED or self.rows > self._most_held:
             return False
@@ -201,7 +204,7 @@ class SparkUniverse:
         return True
 
     def _knows_all(self, terms: pa.Table) -> bool:
-        """Whether a few constants are all known, which is so where facts go, and which takes nothing but a look."""
+        """Return whether a few constants are all known, which needs no job; this is common when facts are deleted."""
         if not self._segments or terms.num_rows > _SMALL:
             return False
         found = terms.group_by(["id", "canonical", "datatype"], use_threads=False).aggregate([])
@@ -210,9 +213,8 @@ class SparkUniverse:
         return self._known_among(self._spark.createDataFrame(found), found.num_rows) == (found.num_rows, 0)
 
     def _crowded(self, found: DataFrame, rows: int) -> tuple[int, int, int]:
-        """How many of these constants have the id of another one among them, how many ids the universe has already, and how
-        many of these stand for something else there. Of many constants, texts are compared only where ids are known.
-        """
+        """Return how many of these constants share an id, how many ids the universe already has, and how many of those
+        have another constant there. With many constants, texts are compared only for known ids."""
         from pyspark.sql import functions as F  # noqa: N812
 
         distinct = F.count(F.lit(1)) - F.countDistinct("id")
@@ -231,7 +233,7 @@ class SparkUniverse:
         return int(inner), int(outer), int(different)
 
     def _known_among(self, found: DataFrame, rows: int) -> tuple[int, int]:
-        """How many ids the universe has already, and how many of these stand for something else there."""
+        """Return how many ids the universe already has, and how many of those have another constant there."""
         row = self._compared(found, rows).collect()[0]
         return row["number"], row["different"]
 
@@ -251,14 +253,14 @@ class SparkUniverse:
         if len(self._segments) > _MOST_SEGMENTS:
             ordered = sorted(self._segments, key=lambda segment: segment.rows)
             small = reduce(lambda left, right: left.union(right), (segment.df for segment in ordered[:_FOLDED]))
-            # The files of the small ones stay: a data frame that somebody made before may read them.
+            # The files of merged segments stay, because existing data frames may read them.
             parts = [segment.held for segment in ordered[:_FOLDED] if segment.held is not None]
             held = HeldTerms.together(parts) if len(parts) == _FOLDED else None
             written = _Segment(*self._workspace.write(small.coalesce(1), "universe"), held)
             self._segments = [*ordered[_FOLDED:], written]
 
     def _collide(self, terms: DataFrame, ids: DataFrame) -> None:
-        """Raises `Collisions`: who had the id first keeps it, else the first in the order of texts."""
+        """Raise `Collisions`: the constant that had the id first keeps it, otherwise the first in the order of texts."""
         from pyspark.sql import functions as F  # noqa: N812
 
         ids = ids.distinct().limit(_AT_ONCE)
@@ -277,7 +279,7 @@ def _differ(left: str, right: str) -> Column:
 
 
 def _new_salts(rows: list[tuple[int, int, str, str]], table: CollisionTable) -> dict[tuple[str, str], int]:
-    """Salts for all but the first constant of each id, with which they have an id that none of the others has."""
+    """Return salts for all but the first constant of each id, which give them ids that no other constant has."""
     owners: dict[int, tuple[str, str]] = {}
     losers: dict[tuple[str, str], None] = {}
     for number, _, datatype, canonical in rows:
@@ -291,14 +293,14 @@ def _new_salts(rows: list[tuple[int, int, str, str]], table: CollisionTable) -> 
     taken = set(owners)
     for form, code in zip(losers, codes_of_forms(universe, canonicals, datatypes).tolist(), strict=True):
         first = table.salts.get(form, 0) + 1
-        # Narrow hashes may leave nothing free; then the next run looks further.
+        # Narrow hashes may leave no free id; then the next run searches further.
         options = ((salt, salted_id(universe, code, salt, table)) for salt in range(first, first + 1000))
         salts[form], number = next((option for option in options if option[1] not in taken), (first, 0))
         taken.add(number)
     return salts
 
 
-# Constants that the driver has, or keeps to see without a job of Spark which constants are known.
+# Constants in the driver, so that it sees without a Spark job which constants are known.
 
 
 _FORMS = ["common", "canonical", "datatype"]
@@ -306,7 +308,7 @@ _TEXTS = pa.schema([(name, pa.large_string()) for name in _FORMS])
 
 
 def each_once(terms: pa.Table) -> pa.Table | None:
-    """Rows of the universe, each of them once; None where an id stands for two constants."""
+    """Return distinct rows of the universe; None if an id belongs to two constants."""
     ids = terms.column("id").to_numpy()
     places = first_places(ids.reshape(-1, 1))
     is_first = places == np.arange(len(ids))
@@ -316,7 +318,7 @@ def each_once(terms: pa.Table) -> pa.Table | None:
     for name in ("canonical", "datatype"):
         texts = terms.column(name).cast(
             pa.large_string()
-        )  # those of many files may have more bytes than others can hold
+        )  # many files together may exceed the 32-bit offsets of other types
         if not pc.all(pc.equal(texts.take(pa.array(repeated)), texts.take(pa.array(places[repeated])))).as_py():
             return None
     return terms.filter(pa.array(is_first))
@@ -324,14 +326,14 @@ def each_once(terms: pa.Table) -> pa.Table | None:
 
 @dataclass(frozen=True)
 class HeldTerms:
-    """Sorted by id, and each id once."""
+    """Constants in the driver, sorted by unique id."""
 
     ids: np.ndarray[Any, np.dtype[np.int64]]
     texts: pa.Table
 
     @classmethod
     def of(cls, terms: pa.Table) -> HeldTerms:
-        """From rows with the columns of the universe; an id occurs once."""
+        """Return the constants from rows with the columns of the universe; ids must be unique."""
         ids = terms.column("id").to_numpy()
         order = np.argsort(ids, kind="stable")
         texts = terms.select(_FORMS).cast(_TEXTS).combine_chunks()
@@ -343,13 +345,13 @@ class HeldTerms:
 
     @classmethod
     def together(cls, parts: Sequence[HeldTerms]) -> HeldTerms:
-        """Of parts that have no id in common."""
+        """Return the constants of parts that share no id."""
         texts = pa.concat_tables([part.texts for part in parts])
         ids = np.concatenate([part.ids for part in parts])
         return cls.of(texts.append_column("id", pa.array(ids)))
 
     def look_up(self, terms: pa.Table) -> tuple[Any, int]:
-        """Which of some constants have an id that is here, and how many of those stand for something else here."""
+        """Return which of some constants have a known id, and how many of those ids have another constant."""
         known, places = self._places(terms.column("id").to_numpy())
         here, there = self.texts.take(pa.array(places)), terms.filter(pa.array(known))
         canonical, datatype = (
@@ -358,12 +360,12 @@ class HeldTerms:
         return known, len(places) - int(pc.sum(pc.and_(canonical, datatype)).as_py() or 0)
 
     def forms(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-        """The rows of those ids that are here."""
+        """Return the rows of those ids that are here."""
         known, places = self._places(ids)
         return self.texts.take(pa.array(places)).add_column(0, "id", pa.array(ids[known]))
 
     def _places(self, ids: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any]:
-        """Which ids are here, and where those are."""
+        """Return which ids are known, and their positions."""
         if not len(self.ids):
             return np.zeros(len(ids), np.bool_), np.empty(0, np.int64)
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
@@ -371,26 +373,27 @@ class HeldTerms:
         return known, places[known]
 
 
-# Which forms the function terms and lists of a universe have: rules about equal constants are made for each of them.
+# The forms of the function terms and lists in a universe, for which rules about equal constants are made.
 
 
-_MOST_WAITING = 16  # tables; the universe itself puts them together
+_MOST_WAITING = 16  # tables; the universe itself merges them
 _SCHEMA = "name string, arguments int"
 _FIELDS = pa.schema([("name", pa.string()), ("arguments", pa.int32())])
 
 
 class TermForms:
-    """Looks only at constants that have come since it was asked last; who is never asked looks at none, and keeps no tables."""
+    """The forms of terms in the universe. It reads only constants added since the last request; without requests, it
+    reads nothing."""
 
     def __init__(self, everything: Callable[[], Sequence[DataFrame]]) -> None:
-        """`everything` gives all rows of the universe."""
+        """Create the forms of a universe; `everything` returns all of its rows."""
         self._everything = everything
         self._found: frozenset[Form] = frozenset()
         self._waiting: list[DataFrame] = []
         self._is_behind = False
 
     def wait(self, terms: DataFrame) -> None:
-        """More rows of the universe."""
+        """Note more rows of the universe."""
         self._waiting.append(terms)
         if len(self._waiting) > _MOST_WAITING:
             self._waiting, self._is_behind = [], True
@@ -413,7 +416,7 @@ def _forms_of_texts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 def _forms(nested: Any) -> Iterator[Form]:
-    """Those of a canonical text, as `forms.term_text` writes it, and of all terms inside."""
+    """Yield the forms of a canonical text, as `forms.term_text` writes it, and of all terms inside."""
     if isinstance(nested, dict):
         yield (nested["name"], len(nested["of"])) if "name" in nested else LIST
         for part in nested["of"]:
