@@ -55,11 +55,11 @@ if TYPE_CHECKING:
 
 # -- compile time ------------------------------------------------------------------------------------------------------
 
-# The time in which kernels are compiled, or found where they were compiled before: no limit of an operation is about that.
+# The time in which kernels are compiled, or loaded from the cache, which counts for no limit of an operation.
 
 
 class _CompileTime(event.Listener):
-    """Adds up how long the lock of the compiler is held; it may be taken again inside."""
+    """The time for which the compiler's lock is held; the lock is reentrant."""
 
     def __init__(self) -> None:
         self._held = threading.local()
@@ -81,12 +81,12 @@ event.register("numba:compiler_lock", _CompileTime())  # type: ignore[no-untyped
 
 # -- engine ------------------------------------------------------------------------------------------------------------
 
-_MANY_PAIRS = 100_000  # of a closure
+_MANY_PAIRS = 100_000  # pairs of a closure
 
 
 @dataclass(frozen=True)
 class _Derived:
-    """Everything that deriving replaces; `facts` are the visible ones where changes are maintained."""
+    """Everything that deriving replaces; `facts` are the visible ones if changes are maintained."""
 
     explicit: RelationStore
     graph: RuleGraph
@@ -98,9 +98,10 @@ class _Derived:
 
 
 class EmbeddedEngine:
-    """Holds explicit facts; `materialise` derives the visible ones from scratch.
+    """Holds explicit facts; `materialise` derives the visible ones from nothing.
 
-    A predicate without rules is visible as it is stored; the visible relation of the others starts from their explicit facts.
+    A predicate without rules is visible as it is stored; the visible relation of other predicates starts with their
+    explicit facts.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class EmbeddedEngine:
         self._indexing: YieldStrategy | None = None
         keeps_closures = self._strategy.follows_closures and "closures" not in without
         self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
-        self._plans: Plans = {}  # of the last materialisation by these rules
+        self._plans: Plans = {}  # of the last materialisation with these rules
         self._is_restored = False
         self._is_exact = False  # no constant equals another one while rules run
         self._stream: Strategy | None = None
@@ -139,7 +140,7 @@ class EmbeddedEngine:
         return self._explicit.universe
 
     def replace_rules(self, graph: RuleGraph) -> None:
-        """Other rules for the same explicit facts; what was derived is forgotten."""
+        """Replace the rules, keep the explicit facts, and drop the derived facts."""
         assert self._maintainer is None, "maintained rules change with `apply`"
         self._graph, self._visible = graph, None
         self._plans = {}
@@ -147,13 +148,13 @@ class EmbeddedEngine:
     # -- explicit facts ----------------------------------------------------------------------------------------------
 
     def insert(self, predicate: str, rows: Codes, run: Run | None = None) -> int:
-        """Adds explicit facts, given as codes of this engine's universe; gives the number of new ones."""
+        """Add explicit facts, given as codes of this engine's universe; return the number of new ones."""
         if self.is_materialised:
             return self.apply(FactChange(insert={predicate: rows}), None, run).explicit_inserted
         return self.add_explicit({predicate: rows}, run or Run())
 
     def add_explicit(self, facts: dict[str, Codes], run: Run) -> int:
-        """Adds explicit facts before anything was derived, all or none; gives the number of new ones."""
+        """Add explicit facts before anything has been derived, all or none; return the number of new ones."""
         assert not self.is_materialised
         if run.counts_facts:
             known = ((self._explicit.relations.get(name), rows) for name, rows in facts.items())
@@ -163,7 +164,7 @@ class EmbeddedEngine:
         sizes = {name: relation.size for name, relation in self._explicit.relations.items()}
         try:
             return sum(self._explicit.relation(name, rows.shape[1]).insert(rows) for name, rows in facts.items())
-        except BaseException:  # memory is used up
+        except BaseException:  # memory may be used up
             for name in facts.keys() & self._explicit.relations.keys():
                 relation = self._explicit.relations[name]
                 if name not in sizes:
@@ -180,9 +181,10 @@ class EmbeddedEngine:
         journal: ChangeJournal | None = None,
         stream: Strategy | None = None,
     ) -> Outcome:
-        """Changes facts and rules together, or raises and leaves everything as it was.
+        """Change facts and rules together, or raise and leave everything unchanged.
 
-        A journal gets the changes of support as a function that returns them. A change of a stream is followed by its strategy.
+        A journal gets the changes of support, as a function that returns them. A change of a stream is followed by the
+        stream's strategy.
         """
         assert self.is_materialised
         run = run or Run()
@@ -190,7 +192,7 @@ class EmbeddedEngine:
             return change_from_scratch(self, facts, graph or self._graph, run, lambda outcome: None)
         if graph is not None or not self._waits_for_a_change(facts, journal, stream):
             self._turn(run, journal, stream)
-        if graph is None and self._is_cheaper_anew(facts):
+        if graph is None and self._should_rederive(facts):
             return self._apply_from_scratch(facts, run, journal)
         maintainer = self._follow()
 
@@ -206,18 +208,18 @@ class EmbeddedEngine:
         return outcome
 
     def _strategy_for(self, steps: Sequence[StepForms]) -> Strategy:
-        """How changes are followed outside of streams: with the Yield index around it where a rule may use that."""
+        """Return the strategy outside of streams, wrapped in the Yield index if a rule may use it."""
         if self._index == "hash" or (self._index == "auto" and all(step.most_atoms < ATOMS_TO_INDEX for step in steps)):
             return self._plain_strategy
-        # Where nothing changes there is nothing to yield, and its kernels need not be loaded.
+        # Without changes there is nothing to yield, and the kernels of the index need not be loaded.
         from corollary.engines.embedded.yield_index.strategy import YieldStrategy
 
         if self._indexing is None:
             self._indexing = YieldStrategy(self._plain_strategy, self._index, discards_errors=self._discards_errors)
         return self._indexing if any(map(self._indexing.may_use_index, steps)) else self._plain_strategy
 
-    def _is_cheaper_anew(self, facts: FactChange) -> bool:
-        """Whether deriving everything is the cheapest way to follow a change."""
+    def _should_rederive(self, facts: FactChange) -> bool:
+        """Return whether deriving everything again is the cheapest way to follow a change."""
         if self.following.name != "auto":
             return False
         changed = {name: len(rows) for name, rows in facts.delete.items()}
@@ -233,7 +235,8 @@ class EmbeddedEngine:
         return sum(self.count(name) for name in self.predicates if name not in heads)
 
     def _costs(self) -> dict[HyperNode, int]:
-        """Return the cost of deriving each hyper-node. No seconds: on a busy machine a node of ten facts would be most of it."""
+        """Return the cost of deriving each hyper-node, not in seconds: on a busy machine, a node with ten facts might
+        take most of them."""
         return {node.node: node.instances + node.new_facts for node in self.report.nodes}
 
     def _apply_from_scratch(self, facts: FactChange, run: Run, journal: ChangeJournal | None) -> Outcome:
@@ -262,7 +265,7 @@ class EmbeddedEngine:
         ]
         return outcome
 
-    # -- deriving everything once more (`engines.base.DerivedFacts`) -------------------------------------------------
+    # -- deriving everything again (`engines.base.DerivedFacts`) -------------------------------------------------
 
     def derived(self) -> _Derived:
         store = self._store
@@ -291,7 +294,7 @@ class EmbeddedEngine:
         self.report, self._closed, self._maintainer = before.report, before.closed, before.maintainer
 
     def strategy(self, node: HyperNode) -> str:
-        """How a hyper-node usually follows changes, once everything was derived."""
+        """Return how a hyper-node usually follows changes, after everything has been derived."""
         self.settle(Run())
         return self._follow().usual_way(str(node)) if self._is_maintained else "recompute"
 
@@ -302,7 +305,7 @@ class EmbeddedEngine:
         return self._visible is not None
 
     def materialise(self, run: Run | None = None, given: FactChange | None = None) -> None:
-        """Derives everything, with explicit facts that are given; where the run stops it, nothing has changed."""
+        """Derive everything, from the given explicit facts as well; if the run is stopped, nothing has changed."""
         closed: dict[str, ClosedPredicate] | None = {} if self._closed is not None else None
         before = self._explicit
         try:
@@ -365,7 +368,7 @@ class EmbeddedEngine:
     def _evaluate(self, evaluation: Evaluation, node: HyperNode, closed: dict[str, ClosedPredicate] | None) -> Report:
         if self._updates:
             return evaluate_node(evaluation, self._graph, node, closed, self._strategy)
-        # A rule that derives nothing of its own may all the same have an instance that stops everything.
+        # Even a rule that derives nothing new may have an instance whose error stops everything.
         without = self._without if self._discards_errors else self._without | {SUBSUMED}
         wanted = optimised_rules((self._graph.rules[name] for name in node.rules), without, exact=self._is_exact)
         modules, recursive = modules_of(self._graph, node), self._graph.is_recursive(node)
@@ -387,7 +390,7 @@ class EmbeddedEngine:
     # -- streams -----------------------------------------------------------------------------------------------------
 
     def _waits_for_a_change(self, facts: FactChange, journal: ChangeJournal | None, stream: Strategy | None) -> bool:
-        """Whether something is to be done before the first change, which this is not: its facts are explicit already."""
+        """Return whether preparation can wait for a later change, because all explicit facts of this one exist already."""
         if (journal is None or journal.is_ready) and stream in (None, self._stream):
             return False
         if any(map(len, facts.delete.values())) or not facts.insert.keys() <= set(self.predicates):
@@ -395,7 +398,7 @@ class EmbeddedEngine:
         return all(self.first_missing(name, rows) is None for name, rows in facts.insert.items() if len(rows))
 
     def _turn(self, run: Run, journal: ChangeJournal | None, stream: Strategy | None) -> None:
-        """Get ready for a change: switch to the strategy of its stream, or back to the engine's own."""
+        """Prepare for a change: switch to the strategy of its stream, or back to the engine's own."""
         if journal is not None:
             journal.prepare(run)
         if stream is not None:
@@ -403,7 +406,7 @@ class EmbeddedEngine:
         self.settle(run)
 
     def begin_stream(self, strategy: Strategy, run: Run) -> None:
-        """From now on changes are followed in the way of a stream; one that is open goes on when its next update comes."""
+        """Follow changes with the strategy of a stream; one that is already open continues with its next update."""
         assert self._updates
         if self._stream is not strategy:
             if not self.is_materialised:
@@ -412,28 +415,29 @@ class EmbeddedEngine:
         self._is_streaming = True
 
     def end_stream(self, strategy: Strategy) -> None:
-        """A stream is over; what it has changed in the way of following changes is undone when the next change comes."""
+        """End a stream; the engine's own strategy takes over with the next change."""
         if self._stream is strategy:
             self._is_streaming = False
 
     def first_missing(self, predicate: str, rows: Codes) -> int | None:
-        """The place of the first row that is no explicit fact; None where all are."""
+        """Return the position of the first row that is not an explicit fact; None if all are."""
         maintained = self._follow().facts.state.supported(predicate, rows.shape[1])
         numbers = maintained.relation.locate(rows)
         is_there = (numbers >= 0) & (maintained.relation.support_of(EXPLICIT)[numbers] > 0)
         return None if is_there.all() else int(is_there.argmin())
 
     def settle(self, run: Run) -> None:
-        """Goes back to the engine's own strategy, once a stream is over."""
+        """Return to the engine's own strategy after a stream has ended."""
         if self._stream is not None and not self._is_streaming:
             self._follow_by(None, run)
 
     def _follow_by(self, stream: Strategy | None, run: Run) -> None:
-        """Changes are followed in the way of a stream, or in the engine's own; a journal gets that with the next change."""
+        """Follow changes with the strategy of a stream, or with the engine's own; a journal records the switch with the
+        next change."""
         before, self._stream = self._stream, stream
         maintainer = self._follow()
         facts = maintainer.facts
-        self.following.forget()  # what it knows may be from before the changes that another one has followed
+        self.following.forget()  # it may not know the changes that another strategy has followed
         try:
             maintainer.apply(FactChange(), self._graph, run, lambda outcome: facts.carry(), self.following)
         except BaseException:
@@ -443,9 +447,9 @@ class EmbeddedEngine:
     # -- stores ------------------------------------------------------------------------------------------------------
 
     def restore(self, visible: RelationStore) -> None:
-        """Goes on from facts that were derived by these rules before, with the support of every owner.
+        """Continue from facts that these rules derived before, with the support of every owner.
 
-        What following changes needs beside them is made when the first change comes.
+        Other data that maintenance needs is made at the first change.
         """
         assert self._updates
         assert visible.universe is self.universe
@@ -453,7 +457,7 @@ class EmbeddedEngine:
         self._is_restored = True
 
     def derive_auxiliary(self, visible: RelationStore, run: Run) -> None:
-        """Adds the facts of auxiliary predicates to relations that have all the others, with their support."""
+        """Add the facts of auxiliary predicates, with their support, to relations that have all others."""
         add_explicit_predicates(visible, self._graph)
         work = Work(discards_errors=self._discards_errors, cores=self._cores, run=run, facts=lambda: visible.size)
         evaluation = Evaluation(visible, work, without=self._without)
@@ -462,17 +466,17 @@ class EmbeddedEngine:
                 evaluate_auxiliary(evaluation, step)
 
     def counts(self, owner: str) -> bool:
-        """Whether an owner knows how often it derives a fact; explicit facts count as one."""
+        """Return whether an owner counts its derivations of a fact; explicit facts count as one."""
         step = next((step for step in self.steps(self._graph) if step.owner == owner), None)
         return step is None or self.following.counts_instances(step)
 
     @property
     def _is_maintained(self) -> bool:
-        """Whether changes are followed from here on."""
+        """Whether changes are currently followed."""
         return self._maintainer is not None or self._is_restored
 
     def _follow(self) -> Maintainer[EmbeddedChangingFacts]:
-        """The maintainer; made now where the facts come from a store."""
+        """Return the maintainer, made now if the facts come from a store."""
         if self._maintainer is None:
             self._maintainer = self._new_maintainer(self._store, self._closed)
             if self._closed is not None:
@@ -480,7 +484,7 @@ class EmbeddedEngine:
         return self._maintainer
 
     def counting(self, run: Run) -> EmbeddedEngine:
-        """An engine with the same facts and rules that knows the support of every fact: this one, or one made now."""
+        """Return an engine with the same facts and rules that knows the support of every fact: this one, or a new one."""
         if self._updates:
             assert self.is_materialised
             return self
@@ -491,32 +495,32 @@ class EmbeddedEngine:
 
     @property
     def form_of_support(self) -> tuple[bool, bool]:
-        """Whether recursive rules count and whether closures are kept, on which the meaning of support depends."""
+        """Whether recursive rules count and whether closures have their own form: the meaning of support depends on both."""
         return self.following.counts_recursion, self._closed is not None
 
     @property
     def following(self) -> Strategy:
-        """How changes are followed; another object means another way."""
+        """The strategy for following changes; another object means another strategy."""
         return self._stream or self._strategy
 
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
-        """The steps of rules, whose owners have the facts that they derive, each with the name of its hyper-node."""
+        """Return the steps of rules, which own the facts that they derive, each with the name of its hyper-node."""
         return self.following.steps(graph)
 
     @property
     def predicates(self) -> list[str]:
-        """Those that have a relation, with the auxiliary ones."""
+        """All predicates with a relation, including auxiliary ones."""
         return list(self._store.relations)
 
     def keep_journal(self) -> None:
-        """From now on every change comes with a journal, which gets all changes of support; it has all support of before."""
+        """Expect a journal with every change from now on; it already has all support of before."""
         self._keeps_journal = True
         self.forget_carried()
         if self._maintainer is not None:
             self._maintainer.facts.keeps_journal = True
 
     def forget_carried(self) -> None:
-        """Called when all support was written as it is now: changes in how it is kept are part of that."""
+        """Drop recorded changes of how support is stored, after all support was written in its current form."""
         if self._maintainer is not None:
             self._maintainer.facts.carried.clear()
 
@@ -526,7 +530,7 @@ class EmbeddedEngine:
         return self._follow().commits
 
     def supports(self) -> Iterator[SupportOfOwner]:
-        """Predicate, owner, facts and how often the owner derives each: everything that a store keeps."""
+        """Yield predicate, owner, facts and how often the owner derives each: everything that a store needs."""
         if self._maintainer is not None:
             yield from self._maintainer.facts.state.supports()
             return
@@ -537,15 +541,15 @@ class EmbeddedEngine:
 
     @property
     def explicit_predicates(self) -> set[str]:
-        """The predicates that have explicit facts, as long as nothing was derived."""
+        """The predicates with explicit facts, while nothing has been derived."""
         return {predicate for predicate, relation in self._explicit.relations.items() if relation.size}
 
     def derived_by(
         self, graph: RuleGraph, predicates: Iterable[str], given: Mapping[str, Codes], run: Run
     ) -> dict[str, Codes]:
-        """The facts of predicates that these rules derive from the explicit facts and from those given.
+        """Return the facts of predicates that these rules derive from the explicit facts and the given ones.
 
-        What is visible here stays as it is.
+        The visible facts of this engine do not change.
         """
         engine = EmbeddedEngine(graph, without=self._without, discards_errors=self._discards_errors)
         engine._explicit = self._explicit
@@ -557,18 +561,18 @@ class EmbeddedEngine:
 
     @property
     def _store(self) -> RelationStore:
-        """The visible facts; derives them first where that has not happened yet."""
+        """The visible facts, derived now if that has not happened yet."""
         if self._visible is None:
             self.materialise()
         assert self._visible is not None
         return self._visible
 
     def visible(self, predicate: str) -> Relation | None:
-        """The relation of a predicate, as far as it was ever derived; see `facts` for what is visible of it."""
+        """Return the relation of a predicate if it was ever derived; see `facts` for its visible facts."""
         return self._store.relations.get(predicate)
 
     def facts(self, predicate: str) -> Codes | None:
-        """The visible facts as rows of codes; None where the predicate is unknown."""
+        """Return the visible facts as rows of codes; None if the predicate is unknown."""
         relation = self.visible(predicate)
         if relation is None:
             return None
@@ -585,16 +589,18 @@ class EmbeddedEngine:
         return relation.size if relation is not None else 0
 
     def support(self, predicate: str) -> Relation | None:
-        """The relation that carries support: the visible one, or for a closed predicate what the closure started from."""
+        """Return the relation with support: the visible one, or for a closed predicate the one that the closure started
+        from."""
         visible = self._store.relations.get(predicate)
         closed = (self._closed or {}).get(predicate)
         return closed.external.relation if closed is not None else visible
 
     def owners(self, predicates: Iterable[str], run: Run | None = None) -> dict[str, dict[str, int]]:
-        """Return for each predicate how many of its visible facts each owner supports: explicit facts, and hyper-nodes.
+        """Return, for each predicate, how many of its visible facts each owner supports: explicit facts, and
+        hyper-nodes.
 
-        A hyper-node that closes a predicate supports the pairs that nobody else does, as other recursive ones do. Without
-        `updates` nobody has noted support: then everything is derived again.
+        A hyper-node that closes a predicate supports the pairs that no other owner supports, like other recursive ones.
+        Without `updates`, support is not recorded, so everything is derived again.
         """
         run = run or Run()
         engine = self.counting(run)
@@ -619,7 +625,7 @@ class EmbeddedEngine:
         return {owner: count for owner, count in found.items() if count}
 
     def answers(self, query: Query, run: Run | None = None) -> Codes:
-        """The distinct answers of a query as codes, one column for each of its variables."""
+        """Return the distinct answers to a query as codes, one column for each of its variables."""
         if self._maintainer is not None:
             found = self._maintainer.facts.answers(query, run or Run())
             if found is not None:
@@ -630,10 +636,11 @@ class EmbeddedEngine:
 
 
 def _owners_around(found: dict[str, int], relation: Relation, external: Relation, start: str) -> dict[str, int]:
-    """The numbers of facts by owner, where a closure among other rules starts from external facts (`start` owns explicit ones).
+    """Return the numbers of facts by owner if a closure among other rules starts from external facts (`start` owns
+    explicit ones).
 
-    Other hyper-nodes derive facts of the closed predicate as external ones. The copies of theirs, and of explicit facts, are not
-    what the hyper-node of the closure derives.
+    Other hyper-nodes derive facts of the closed predicate as external ones. Copies of these, and of explicit facts, do
+    not count as derived by the hyper-node of the closure.
     """
     supports = {owner: external.support_of(owner)[: external.size] > 0 for owner in external.owners}
     counts = {owner: count for owner, count in found.items() if owner == EXPLICIT}
@@ -652,7 +659,7 @@ _EXACT = (Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL, Kind.STRING, Kind.IRI,
 
 
 def has_exact_constants(universe: Universe, rules: Collection[Rule]) -> bool:
-    """Whether no constant equals another one while these rules run; False where none of them asks for equality."""
+    """Return whether no constant equals another one while these rules run; False if no rule depends on that."""
     if not any(isinstance(one, Comparison) and one.operator == "=" for rule in rules for one in rule.body):
         return False
     counts = np.bincount(universe.kinds[: universe.size], minlength=len(Kind))

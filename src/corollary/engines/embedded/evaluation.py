@@ -1,4 +1,4 @@
-"""Evaluating one hyper-node: its rules to a fixpoint, semi-naively, or by the closure that fits them."""
+"""Evaluating one hyper-node: its rules to a fixpoint, semi-naively, or by a matching closure algorithm."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ from corollary.planning.steps import is_auxiliary
 from corollary.program import Atom, Variable
 
 _SMALL_ROUNDS = 6  # rounds with few rows after which the next ones run in the kernel
-_LONG = 200  # rounds after which what did not work is tried again
-_WORTH_A_SESSION = 20  # rounds
+_LONG = 200  # rounds until something that did not work is tried again
+_WORTH_A_SESSION = 20  # rounds; for fewer, a session of the kernel does not pay
 _ROUNDS_IN_A_CALL = 5_000
-_MOST_ROWS_IN_ROUNDS = 20_000  # that are gone over for each new row
-_WORTH_A_RUN = 256  # rows; fewer wait for the next round, where the other rules may bring more
+_MOST_ROWS_IN_ROUNDS = 20_000  # rows that may be scanned for each new row
+_WORTH_A_RUN = 256  # rows; fewer wait for the next round, in which the other rules may add more
 
 
 @dataclass
 class PlanReport:
-    """How often a plan ran, and what came of it."""
+    """How often a plan ran, and its results."""
 
     plan: RulePlan
     runs: int = 0
@@ -83,7 +83,7 @@ class RelationStore:
         self.universe = Universe()
         self.relations: dict[str, Relation] = {}
         self.counted = counted
-        self._widened_for = 0  # below this size of the universe every key is wide enough
+        self._widened_for = 0  # below this size of the universe, every key is wide enough
 
     @property
     def size(self) -> int:
@@ -92,15 +92,15 @@ class RelationStore:
 
     @property
     def facts(self) -> int:
-        """The number of facts of predicates that a program knows."""
+        """The number of facts of predicates in the program."""
         return sum(relation.size for name, relation in self.relations.items() if not is_auxiliary(name))
 
     def known(self, predicate: str) -> Relation | None:
-        """The relation of a predicate where there is one and where its keys hold every code; asked in every round."""
+        """Return the relation of a predicate if it exists and its keys can hold every code; called in every round."""
         return self.relations.get(predicate) if self.universe.size < self._widened_for else None
 
     def make_room(self, constants: int) -> int:
-        """Makes room for so many new constants, in the universe and in all keys; gives the code that is beyond it."""
+        """Make room for this many new constants, in the universe and in all keys; return the first code beyond the room."""
         self.universe.make_room(constants)
         codes = self.universe.size + constants
         bits = (codes + 1).bit_length()
@@ -111,7 +111,7 @@ class RelationStore:
         return codes
 
     def relation(self, predicate: str, arity: int) -> Relation:
-        """The relation of a predicate, made when it is new, with keys that hold every code there is."""
+        """Return the relation of a predicate, made now if it is new, with keys that can hold every existing code."""
         relation = self.relations.get(predicate)
         if relation is None:
             bits = max(self.universe.code_bits, self._widened_for.bit_length())
@@ -124,7 +124,7 @@ class RelationStore:
 
 
 class FactCount:
-    """The number of facts in a store, for a cost that follows the predicates of the hyper-node at work, not all there are."""
+    """The number of facts in a store, at a cost in proportion to the predicates of the current hyper-node."""
 
     def __init__(self, store: RelationStore) -> None:
         self._store = store
@@ -133,15 +133,15 @@ class FactCount:
         self._heads: frozenset[str] = frozenset()
 
     def begin(self, heads: Iterable[str]) -> int:
-        """From now on these predicates may grow, and new ones may come; returns the number so far."""
+        """Let these predicates grow, and new ones arrive; return the number of facts so far."""
         before = self._settled
         self._heads = frozenset(name for name in heads if not is_auxiliary(name))
         self._settled -= self._growing()
         return before
 
     def end(self) -> int:
-        """The predicates have grown; returns the number of all facts."""
-        is_fewer = len(self._store.relations) < self._known  # a predicate that is closed has no relation any more
+        """Return the number of all facts, after the predicates have grown."""
+        is_fewer = len(self._store.relations) < self._known  # a predicate stored as a closure has no relation any more
         self._settled = self._store.facts if is_fewer else self()
         self._known = len(self._store.relations)
         self._heads = frozenset()
@@ -164,7 +164,7 @@ Plans: TypeAlias = dict[tuple[object, ...], tuple[NormalRule, RulePlan]]
 class Evaluation:
     """Runs rules over a store. `without` names optimisations to leave out.
 
-    `known` are the plans of an evaluation of about as many facts: plans for the same rules need not be made again.
+    `known` are the plans of an evaluation with about as many facts, which can be reused for the same rules.
     """
 
     def __init__(
@@ -194,10 +194,10 @@ class Evaluation:
     def evaluate(
         self, rules: Sequence[NormalRule], modules: Sequence[Module], *, recursive: bool, owner: str = ""
     ) -> Report:
-        """Adds to the store everything that these rules of one hyper-node derive.
+        """Add to the store everything that these rules of one hyper-node derive.
 
-        In a counted store the facts of a nonrecursive hyper-node carry the number of its derivations; a recursive one owns the
-        facts that it found first.
+        In a counted store, the facts of a nonrecursive hyper-node have its number of derivations; a recursive one owns
+        the facts that it found first.
         """
         before = self._work.instances
         self._work.begin_rounds()
@@ -229,13 +229,14 @@ class Evaluation:
         return report
 
     def can_go_on(self, rules: Sequence[NormalRule], modules: Sequence[Module]) -> bool:
-        """Whether the fixpoint of a recursive hyper-node is one of these rules as they are, over rows that are there already."""
+        """Return whether the fixpoint of a recursive hyper-node is computed with these rules as they are, over existing
+        rows."""
         if alternates(rules) or congruent_predicate(rules) is not None:
             return False
         return "closures" in self._without or not linearise(rules, modules)[1]
 
     def go_on(self, rules: Sequence[NormalRule], starts: Mapping[str, int]) -> Report:
-        """Adds what follows from the rows of the heads from `starts` on; whatever follows from those before is there."""
+        """Add what follows from the rows of the heads from `starts` on; the consequences of earlier rows must exist already."""
         before, report = self._work.instances, Report("recursive")
         self._work.begin_rounds()
         self._growing = dict.fromkeys(starts, (0, 0))
@@ -245,22 +246,22 @@ class Evaluation:
         report.instances = self._work.instances - before
         return report
 
-    def _fixpoint_anew(self, rules: Sequence[NormalRule], report: Report) -> None:
-        """A fixpoint over relations that may have been replaced since the last one."""
+    def _new_fixpoint(self, rules: Sequence[NormalRule], report: Report) -> None:
+        """Run a fixpoint over relations that may have been replaced since the last one."""
         self._growing.clear()
         self._prepared_plans.clear()
         self._projections.clear()
         self._fixpoint(rules, {rule.head.predicate: rule.head.arity for rule in rules}, report)
 
     def answers(self, query: NormalRule) -> Relation:
-        """The distinct answers of a query."""
+        """Return the distinct answers to a query."""
         self._growing.clear()
         result = Relation(query.head.arity, self.universe.code_bits)
         self._run_into(query, None, result, Report("query"))
         return result
 
     def _fixpoint_with_modules(self, rules: Sequence[NormalRule], modules: Sequence[Module], report: Report) -> None:
-        """The fixpoint of all rules, with closure rules among them replaced by linear ones over external facts."""
+        """Run the fixpoint of all rules, with closure rules replaced by linear ones over external facts."""
         externals: dict[str, str] = {}
         if "closures" not in self._without and not self._may_have_equal_numbers(rules, modules):
             rules, externals = linearise(rules, modules)
@@ -277,7 +278,7 @@ class Evaluation:
         for predicate, arity in heads.items():
             self.store.relation(predicate, arity)
         self._growing = dict.fromkeys(heads, (0, 0))
-        # Of each rule the predicates that it looks at: where many rules have many heads, all of them would be too much.
+        # By rule, the predicates that it reads: with many rules and many heads, all heads would be too much.
         seen = [dict.fromkeys(predicates_of_body(rule.body) & heads.keys(), 0) for rule in rules]
         self._count_round(report)
         for rule, seen_rows in zip(rules, seen, strict=True):
@@ -288,13 +289,13 @@ class Evaluation:
     def _run_rounds(
         self, rules: Sequence[NormalRule], heads: Iterable[str], seen: Sequence[dict[str, int]], report: Report
     ) -> None:
-        """Rounds until no rule has rows left that it has not seen."""
+        """Run rounds until no rule has unseen rows."""
         due = DueRules(seen)
         small, is_first = 0, True
         while self._run_once(rules, seen, report, due):
             if is_first:
                 is_first = False
-            else:  # rounds in a row that brought few rows
+            else:  # consecutive rounds with few rows
                 small = small + 1 if due.new_facts < FEW_ROWS else min(small, 0)
             if small > _SMALL_ROUNDS and "small-rounds" not in self._without:
                 small = 0 if self._run_small_rounds(rules, heads, seen, report) else -_LONG
@@ -303,7 +304,7 @@ class Evaluation:
     def _run_small_rounds(
         self, rules: Sequence[NormalRule], heads: Iterable[str], seen: Sequence[dict[str, int]], report: Report
     ) -> bool:
-        """Runs rounds in the kernel as long as it gets on; False where that is not worth another try soon."""
+        """Run rounds in the kernel while that succeeds; return False if it is not worth another try soon."""
         session: Rounds | None = None
         while True:
             if session is None:
@@ -314,7 +315,7 @@ class Evaluation:
             left = self._work.rounds_left
             most = _ROUNDS_IN_A_CALL if left is None else min(_ROUNDS_IN_A_CALL, left)
             if most <= 0:
-                return True  # the ordinary way says that it is too many
+                return True  # the ordinary way reports that there are too many
             results, spans = session.run(seen, most)
             why, rule, pipeline, rounds, instances = results.tolist()
             session.note(report)
@@ -325,7 +326,7 @@ class Evaluation:
             if why in (FINISHED, LARGE):
                 return True
             if why == STOPPED:
-                # What the kernel has begun is done again from its beginning: heads that are there already are recognised.
+                # An unfinished delta of the kernel runs again from its start: heads that exist already are recognised.
                 self._growing = {
                     name: (int(spans[0, number]), int(spans[1, number])) for number, name in enumerate(heads)
                 }
@@ -339,10 +340,10 @@ class Evaluation:
     def _run_once(
         self, rules: Sequence[NormalRule], seen: Sequence[dict[str, int]], report: Report, due: DueRules
     ) -> bool:
-        """Gives each rule the rows that it has not seen; False when there are none.
+        """Give each rule its unseen rows; return False if there are none.
 
-        A rule sees what those before it have just derived, and one that only feeds itself goes on while it derives much: that
-        takes fewer and larger runs than waiting for all rules.
+        A rule sees what earlier rules have just derived, and a rule that only feeds itself continues while it derives
+        much: that takes fewer and larger runs than one round for all rules.
         """
         has_run = False
         for number in due.in_order():
@@ -369,7 +370,7 @@ class Evaluation:
         return bool(changed)
 
     def _see_new_rows(self, seen: dict[str, int]) -> None:
-        """Make the rows that were derived since a rule ran last its delta."""
+        """Make the rows derived since a rule last ran its delta."""
         for predicate, start in seen.items():
             end = self.store.relations[predicate].size
             self._growing[predicate] = (start, end)
@@ -380,7 +381,7 @@ class Evaluation:
         self._work.next_round()
 
     def _close(self, module: Module) -> bool:
-        """Replaces the module's relation by its closure; False where no closure fits."""
+        """Replace the module's relation by its closure; return False if no closure algorithm fits."""
         if "closures" in self._without or module.predicate is None:
             return False
         relation = self.store.relations[module.predicate]
@@ -397,11 +398,12 @@ class Evaluation:
         return True
 
     def _distinct_by_value(self, relation: Relation) -> bool:
-        """The guard X != Y compares values, and a closure constants."""
+        """Return whether no two constants of a relation have equal values; the guard X != Y compares values, but a
+        closure compares constants."""
         return not may_equal_others(self.universe.kinds[relation.facts])
 
     def _may_have_equal_numbers(self, rules: Sequence[NormalRule], modules: Sequence[Module]) -> bool:
-        """Whether a guard among the modules may meet numbers that are equal and yet different constants."""
+        """Return whether a guard among the modules may meet numbers that are equal, yet different constants."""
         if not any(module.guarded for module in modules):
             return False
         known = self.universe.kinds[: self.universe.size]
@@ -416,7 +418,7 @@ class Evaluation:
             case ModuleKind.SYMMETRIC_TRANSITIVE:
                 return SymmetricClosure(seeds, size, guarded=module.guarded)
             case ModuleKind.LEFT_LINEAR | ModuleKind.RIGHT_LINEAR if not module.guarded and module.step is not None:
-                # With the guard, a chain of steps may not pass through its own target: only rounds get that right.
+                # With the guard, a chain of steps must not pass through its own target, which only rounds get right.
                 step = self.store.relation(module.step, 2).facts
                 if module.kind is ModuleKind.RIGHT_LINEAR:
                     return LinearClosure(step, seeds, size)
@@ -432,7 +434,7 @@ class Evaluation:
     def _run_into(self, rule: NormalRule, delta: int | None, into: Relation, report: Report) -> None:
         if any(map(self._is_empty, rule.body.sources)):
             self._check_aggregates(rule)
-            return  # and no plan is needed
+            return  # no plan is needed
         self._aggregates.clear()
         plan = self._plan(rule, delta)
         measured = report.of_plan(plan)
@@ -444,7 +446,8 @@ class Evaluation:
         measured.new_facts += into.size - size
 
     def _check_aggregates(self, rule: NormalRule) -> None:
-        """Raise where an aggregation of a rule has no value and that is to stop everything: its body has instances of its own."""
+        """Raise if an aggregation of a rule has no value and the settings make that an error: its body has instances of
+        its own."""
         for source in rule.body.sources:
             if isinstance(source, AggregateSource) and not self._work.discards_errors:
                 self._aggregate(source)
@@ -456,9 +459,10 @@ class Evaluation:
         return relation is None or relation.size == 0
 
     def plan_in_rounds(self, rule: NormalRule, delta: int) -> RulePlan:
-        """The plan of a rule whose atom at `delta` ranges over new rows, without ranges: constants of rounds have no order yet.
+        """Return the plan of a rule whose atom at `delta` ranges over new rows, without ranges: new constants of rounds
+        have no order yet.
 
-        Raises `NotInRounds` where going over all rows would cost more than a round outside the kernel.
+        Raise `NotInRounds` if scanning all rows would cost more than a round outside the kernel.
         """
         plan = self._plan(rule, delta)
         ranged = [one for one in plan.operations if isinstance(one, Access) and one.range is not None]
@@ -468,7 +472,7 @@ class Evaluation:
 
     def _prepared(self, plan: RulePlan, rule: NormalRule) -> PreparedPlan:
         if id(plan) not in self._prepared_plans:
-            # What is only possible so far need not be there in the end.
+            # Facts that are only possible so far may not hold in the end.
             stops = not self._work.discards_errors and not is_possible(rule.head.predicate)
             body = rule.body if stops else None
             self._prepared_plans[id(plan)] = PreparedPlan(plan, self, self._work, body)
@@ -490,7 +494,8 @@ class Evaluation:
         return found[1]
 
     def _versions(self, rule: NormalRule, delta: int | None) -> tuple[Version, ...]:
-        """Before the delta atom the old rows, after it all rows: no instance is tried twice."""
+        """Return the versions of sources: old rows before the delta atom, all rows after it, so that no instance is
+        tried twice."""
         versions = []
         for position, source in enumerate(rule.body.sources):
             grows = isinstance(source, Atom) and source.predicate in self._growing
@@ -519,7 +524,7 @@ class Evaluation:
             into.insert(pairs)
         return True
 
-    # -- what pipelines ask ------------------------------------------------------------------------------------------
+    # -- for pipelines --------------------------------------------------------------------------------------------
 
     def relation(self, source: Atom | AggregateSource) -> Relation:
         if isinstance(source, Atom):
@@ -552,7 +557,7 @@ class Evaluation:
         return isinstance(source, Atom) and source.predicate in self._growing
 
     def visibility(self, source: Atom | AggregateSource) -> None:
-        """All rows are visible here."""
+        """Return None: all rows are visible here."""
         return
 
     def projection(self, source: Atom, columns: tuple[Column, ...]) -> Relation:
@@ -570,7 +575,7 @@ class Evaluation:
             projected = Relation(len(kept), self.universe.code_bits)
             projected.insert(rows[:, kept])
             self._projections[key] = projected
-        self._projections[key].widen(self.universe.code_bits)  # computations may have brought larger codes since
+        self._projections[key].widen(self.universe.code_bits)  # computations may have added larger codes since
         return self._projections[key]
 
     def order(self, *, texts: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -591,7 +596,7 @@ class Evaluation:
         return self.relation(source).size if isinstance(source, Atom) else 1000
 
     def distinct(self, source: Atom | AggregateSource, column: int) -> int:
-        """An estimate that holds until the relation is of another magnitude, as plans do."""
+        """Return an estimate that stays the same until the relation is of another magnitude, as plans do."""
         if not isinstance(source, Atom) or "join-order" in self._without:
             return 100
         relation = self.relation(source)
@@ -606,12 +611,13 @@ def _has_rows(span: tuple[int, int]) -> bool:
 
 
 def _magnitude(size: int) -> int:
-    """Rules are planned again when a size has grown about tenfold."""
+    """Return a number that changes when a size has grown about tenfold, so that rules are planned again."""
     return (size.bit_length() + 2) // 3
 
 
 def _distinct_in(relation: Relation, column: int) -> int:
-    """From a sample: as many as in the sample where they repeat, in proportion where they do not."""
+    """Return the number of distinct values in a column, from a sample: the sample's number if values repeat, otherwise
+    in proportion."""
     sample = relation.facts[:: max(1, relation.size // 2000), column]
     if not len(sample):
         return 1
@@ -624,7 +630,8 @@ def _predicate(source: Atom | AggregateSource) -> str:
 
 
 def _dense_sides(plan: RulePlan) -> tuple[tuple[Atom, bool], tuple[Atom, bool]] | None:
-    """The two atoms of `h(X, Z) :- a(X, Y), b(Y, Z)` in this direction, and whether their columns are exchanged."""
+    """Return the two atoms of `h(X, Z) :- a(X, Y), b(Y, Z)` in this direction, and whether their columns are exchanged;
+    None for other plans."""
     accesses = [operation for operation in plan.operations if isinstance(operation, Access)]
     if len(accesses) != len(plan.operations) or len(accesses) != 2 or len(plan.head_registers) != 2:
         return None
@@ -655,10 +662,10 @@ Fixpoint = Callable[[Sequence[NormalRule]], None]
 def alternate(rules: Sequence[NormalRule], relations: dict[str, Relation], fixpoint: Fixpoint) -> None:
     """Add what is true and what is possible to the relations: the alternating fixpoint of well-founded semantics.
 
-    The rules of a hyper-node with a negation inside come in two kinds (see `analysis.lowering.doubling`). Those for what is
-    possible run from nothing, against what is known to be true so far; then those for what is true go on, against what is
-    possible. What is true only grows and what is possible only shrinks, so the two come to an end; what is possible but not
-    true then is undefined. The relations hold what others support.
+    The rules of a hyper-node with a negation inside come in two kinds (see `analysis.lowering.doubling`). Those for
+    possible facts run from nothing, against the facts known to be true so far; then those for true facts continue,
+    against the possible ones. The true facts only grow and the possible ones only shrink, so this ends; what is then
+    possible but not true is undefined. At the start, the relations contain the facts that other owners support.
     """
     over = [rule for rule in rules if is_possible(rule.head.predicate)]
     under = [rule for rule in rules if not is_possible(rule.head.predicate)]
@@ -688,7 +695,7 @@ def _copied(relation: Relation) -> Relation:
 
 
 class DueRules:
-    """Which rules may have new rows to look at, so that a round costs as much as what happens in it."""
+    """The rules that may have unseen rows, so that the cost of a round depends only on what happens in it."""
 
     def __init__(self, seen: Sequence[dict[str, int]]) -> None:
         self._count = len(seen)
@@ -707,13 +714,13 @@ class DueRules:
         self._later.update(range(self._count))
 
     def in_order(self) -> Iterator[int]:
-        """The numbers of the rules of one round; those that come to it while it goes on are among them, in their place."""
+        """Yield the numbers of the rules of one round in order, including those that become due during the round."""
         self._now, self._queued, self._later, self.new_facts = sorted(self._later), self._later, set(), 0
         while self._now:
             yield heappop(self._now)
 
     def grown(self, predicate: str, count: int, number: int) -> None:
-        """The rule with this number has brought so many facts."""
+        """Note that the rule with this number has added this many facts."""
         if not count:
             return
         self.new_facts += count

@@ -27,7 +27,7 @@ class NodeReport:
 
 @dataclass
 class RunReport:
-    """One materialisation, hyper-node by hyper-node."""
+    """The report on one materialisation, hyper-node by hyper-node."""
 
     nodes: list[NodeReport] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class RunReport:
         return sum(node.seconds for node in self.nodes)
 
     def explain(self, rules: dict[str, Rule], prefixes: dict[str, str]) -> str:
-        """For people: per hyper-node its strategy, and per rule the order, the access paths and the actual counts."""
+        """Return a text: for each hyper-node its strategy, for each rule the order, the access paths and the actual counts."""
         lines: list[str] = []
         for report in self.nodes:
             lines.append(

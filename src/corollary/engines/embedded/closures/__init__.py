@@ -1,4 +1,4 @@
-"""Closures that stay exact while their edges change, at a cost that follows the change."""
+"""Closures that stay exact while their edges change, at a cost in proportion to the change."""
 
 from corollary.engines.embedded.closures.difference import PairDifference
 from corollary.engines.embedded.closures.linear import MaintainedClosure

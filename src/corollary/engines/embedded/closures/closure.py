@@ -1,8 +1,8 @@
 """Closures without rule instances: strongly connected components and rows of bits (paper 002, sections 3, 5 and 6).
 
-A linear closure `p(X, Z) :- step(X, Y), p(Y, Z)` over seeds gives every X the seeds of all that X reaches; with the seeds as
-step it is the transitive closure. The members of a component share one row of bits. Pairs are counted from the bits, and
-written out only when somebody wants to see them.
+A linear closure `p(X, Z) :- step(X, Y), p(Y, Z)` over seeds gives every X the seeds of all nodes that X reaches; with
+the steps as seeds it is the transitive closure. The members of a component share one row of bits. Pairs are counted
+from the bits, and written out only when they are read.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MAX_BITS_BYTES = 1 << 31
 
 
 class TooLarge(Exception):
-    """The rows of bits would not fit into memory: another way has to be taken."""
+    """Raised if the rows of bits do not fit into memory, so that another algorithm must be used."""
 
 
 class LinearClosure:
-    """The pairs of seeds and everything that steps lead to; `kept` are the reflexive pairs that a guard lets pass."""
+    """The pairs of seeds and all pairs that steps lead to; `kept` are the reflexive pairs that a guard allows."""
 
     def __init__(self, step: Codes, seeds: Codes, universe: int, kept: Codes | None = None) -> None:
         self._nodes, node_of = number_codes([step[:, 0], step[:, 1], seeds[:, 0]], universe)
@@ -57,7 +57,7 @@ class LinearClosure:
 
 
 class SymmetricClosure:
-    """All pairs within a connected component; with `guarded` only the reflexive pairs that come from outside."""
+    """All pairs within a connected component; if `guarded`, only those reflexive pairs that come from other rules."""
 
     def __init__(self, edges: Codes, universe: int, *, guarded: bool) -> None:
         self._nodes, node_of = number_codes([edges[:, 0], edges[:, 1]], universe)
@@ -79,7 +79,7 @@ class SymmetricClosure:
 
 
 class Reversed:
-    """Pairs with their columns exchanged."""
+    """A closure with its columns exchanged."""
 
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
@@ -95,7 +95,7 @@ _NO_NODE = np.uint32(0xFFFFFFFF)
 
 
 def number_codes(columns: list[Array], universe: int) -> tuple[Codes, Array]:
-    """The distinct codes of the columns in order, and for every code its number among them."""
+    """Return the distinct codes of the columns in order, and for every code its position among them."""
     seen = np.zeros(universe, np.bool_)
     for column in columns:
         seen[column] = True
@@ -122,7 +122,7 @@ def _adjacency(sources: Any, targets: Any, nodes: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _components(offsets: Any, targets: Any) -> Any:
-    """Tarjan's algorithm with an explicit stack; a component gets its number after all that it reaches."""
+    """Return the components by Tarjan's algorithm with an explicit stack; a component is numbered after all that it reaches."""
     nodes = len(offsets) - 1
     component = np.full(nodes, -1, np.int64)
     index = np.full(nodes, -1, np.int64)
@@ -182,7 +182,7 @@ def set_bits(bits: Any, rows: Any, columns: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _close(bits: Any, offsets: Any, targets: Any, component: Any) -> None:
-    """Adds to each row what it reaches, in the order in which components got their numbers."""
+    """Add to each row what it reaches, in the order of components, so that successors are complete."""
     nodes, count = len(component), bits.shape[0]
     starts = np.zeros(count + 1, np.int64)
     for node in range(nodes):
@@ -251,7 +251,7 @@ def emit_pairs(bits: Any, component: Any, own_column: Any, nodes: Any, columns: 
 
 @njit(cache=True, nogil=True)
 def _connected(sources: Any, targets: Any, nodes: int) -> Any:
-    """Union-find with path halving; labels are numbered from 0 in the order of the nodes."""
+    """Return connected components, by union-find with path halving; labels are numbered from 0 in the order of the nodes."""
     parent = np.arange(nodes)
     for i in range(len(sources)):
         a, b = np.int64(sources[i]), np.int64(targets[i])
@@ -293,21 +293,22 @@ def _emit_components(members: Any, offsets: Any, guarded: bool, count: int) -> A
 
 # -- dense join --------------------------------------------------------------------------------------------------------
 
-# `h(X, Z) :- a(X, Y), b(Y, Z)` where most instances give pairs that are there already: rows of bits instead of instances.
+# `h(X, Z) :- a(X, Y), b(Y, Z)` when most instances give known pairs: rows of bits instead of instances.
 
 _MAX_BYTES = 1 << 30
 _BLOCK = 1024
 
 
 def instance_count(left: Codes, right: Codes, universe: int) -> int:
-    """How many rule instances the join has."""
+    """Return how many rule instances the join has."""
     ends = np.bincount(left[:, 1], minlength=universe)
     starts = np.bincount(right[:, 0], minlength=universe)
     return int((ends.astype(np.float64) * starts).sum())
 
 
 def pays(left: Codes, right: Codes, universe: int, *, counted: bool = False) -> bool:
-    """Whether rows of bits, or of numbers where instances are counted, fit and are cheaper than trying every instance."""
+    """Return whether rows of bits (of numbers, if instances are counted) fit into memory and are cheaper than trying
+    every instance."""
     if len(left) < 256 or len(right) < 256 or universe > 50 * (len(left) + len(right)):
         return False
     columns = min(len(right), universe)
@@ -317,12 +318,12 @@ def pays(left: Codes, right: Codes, universe: int, *, counted: bool = False) -> 
         fits = (middle * columns + _BLOCK * (middle + columns)) * 8 < _MAX_BYTES
     else:
         fits = middle * columns / 8 < _MAX_BYTES and min(len(left), universe) * columns / 8 < _MAX_BYTES
-    # An instance costs some 20 ns and a word of bits less than one.
+    # An instance takes some 20 ns, a word of bits less than 1 ns.
     return fits and instance_count(left, right, universe) > word_operations / 8
 
 
 def join(left: Codes, right: Codes, universe: int) -> Codes:
-    """The distinct pairs (X, Z)."""
+    """Return the distinct pairs (X, Z)."""
     columns, column_of = number_codes([right[:, 1]], universe)
     middle, middle_of = number_codes([right[:, 0]], universe)
     sources, source_of = number_codes([left[:, 0]], universe)
@@ -337,7 +338,7 @@ def join(left: Codes, right: Codes, universe: int) -> Codes:
 
 
 def insert_counted(left: Codes, right: Codes, universe: int, into: Relation, owner: str) -> None:
-    """Inserts the pairs with the number of ways to derive each: a product of integer matrices, in blocks of rows."""
+    """Insert the pairs, each with its number of derivations: a product of integer matrices, in blocks of rows."""
     columns, column_of = number_codes([right[:, 1]], universe)
     middle, middle_of = number_codes([right[:, 0]], universe)
     sources, source_of = number_codes([left[:, 0]], universe)
@@ -368,16 +369,17 @@ def _unite(bits: Any, sources: Any, middle: Any, right_bits: Any) -> None:
 
 # -- congruence --------------------------------------------------------------------------------------------------------
 
-# Facts about equal constants by representatives (union-find), where rules would replace one argument of one fact at a time.
+# Congruence: facts with equal constants, by representatives (union-find), where rules would replace one argument of one
+# fact at a time.
 #
-# What `analysis.lowering.equality` says in rules is the same: each fact is one about all constants that are equal to its own.
-# So the facts are looked at up to equality, one for each choice of classes, and every choice is written out once.
+# The rules of `analysis.lowering.equality` have the same meaning: each fact holds for all constants equal to its own.
+# So facts are processed up to equality, one for each combination of classes, and every combination is expanded once.
 
-_PIECE = 1 << 16  # choices of classes that are written out together
+_PIECE = 1 << 16  # combinations of classes that are expanded together
 
 
 def congruent_predicate(rules: Sequence[NormalRule]) -> str | None:
-    """The predicate of a hyper-node that only lets equal constants stand for each other; None where it does more."""
+    """Return the predicate of a hyper-node that only replaces constants by equal ones; None if it does more."""
     (predicate, *others) = {rule.head.predicate for rule in rules}
     if others:
         return None
@@ -389,7 +391,7 @@ def congruent_predicate(rules: Sequence[NormalRule]) -> str | None:
 
 
 def expand(relation: Relation, same: Relation, universe: int, work: Work) -> None:
-    """Adds to a relation what follows from an equality, which is symmetric and transitive."""
+    """Add to a relation what follows from an equality, which must be symmetric and transitive."""
     if not relation.size or not same.size:
         return
     classes = _EqualityClasses(same.facts, universe)
@@ -401,7 +403,7 @@ def expand(relation: Relation, same: Relation, universe: int, work: Work) -> Non
 
 
 class _EqualityClasses:
-    """`representative` and `sizes` by code; a constant that is equal to no other is a class of its own."""
+    """`representative` and `sizes` by code; a constant without equals is a class of its own."""
 
     def __init__(self, pairs: Codes, universe: int) -> None:
         self.representative = np.arange(universe, dtype=np.uint32)
@@ -411,7 +413,7 @@ class _EqualityClasses:
         self._starts = np.cumsum(self.sizes) - self.sizes
 
     def members_of(self, rows: Codes) -> Codes:
-        """All rows of members of the classes that stand for them."""
+        """Return all rows with members of the classes that the given rows represent."""
         for place in range(rows.shape[1]):
             counts = self.sizes[rows[:, place]]
             ends = np.cumsum(counts)

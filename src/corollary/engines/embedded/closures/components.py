@@ -1,4 +1,4 @@
-"""Components that gain edges: a new edge may go against the order of components, or close a cycle."""
+"""Components that gain edges: a new edge may contradict the order of components, or close a cycle."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ from corollary.engines.embedded.closures.graph import (
 
 # -- splitting ---------------------------------------------------------------------------------------------------------
 
-# Components that lose edges: is each still strongly connected, and if not, what are its parts?
+# Splitting components that lost edges: is each still strongly connected, and if not, what are its parts?
 
 
 @njit(cache=True, nogil=True)
 def split(graph: Graph, shape: ClosureShape, gone: Any, limit: int) -> int:
-    """Brings the components in line with edges that have gone; says DONE, or GIVE_UP when that is more than `limit`.
+    """Adapt the components to deleted edges; return DONE, or GIVE_UP if the work would exceed `limit`.
 
-    A component whose every lost edge (u, v) still has a way from u to v within it is what it was: the search from both ends
-    mostly finds that after a few steps, where Tarjan's algorithm would go over the whole component.
+    A component is unchanged if for every lost edge (u, v) there is still a path from u to v within it: the search from
+    both ends usually finds one after a few steps, while Tarjan's algorithm would visit the whole component.
     """
     component, flags, counters = shape.fields[COMPONENT], shape.lanes[FLAGS], shape.counters
     broken = 0
-    pending = shape.lanes[PATH]  # free until Tarjan's algorithm starts, which takes the components from a copy
+    pending = shape.lanes[PATH]  # unused until Tarjan's algorithm starts, which gets a copy of the components
     for i in range(len(gone)):
         u, v = owner_of(gone[i]), value_of(gone[i])
         c = component[u]
@@ -103,7 +103,7 @@ def split(graph: Graph, shape: ClosureShape, gone: Any, limit: int) -> int:
 
 @kernel_part
 def _still_leads(graph: Graph, shape: ClosureShape, c: int, u: int, v: int) -> bool:
-    """Whether v is reached from u inside component c, searched from both ends with equal effort."""
+    """Return whether v is reachable from u inside component c, by a search from both ends with equal effort."""
     component, mark = shape.fields[COMPONENT], shape.lanes[NODE_MARK]
     ahead, behind = shape.lanes[STACK], shape.lanes[INDEX]
     shape.counters[EPOCH] += 2
@@ -148,9 +148,10 @@ def _still_leads(graph: Graph, shape: ClosureShape, c: int, u: int, v: int) -> b
 
 @kernel_part
 def tarjan(graph: Graph, shape: ClosureShape, roots: Any, c: int) -> int:
-    """Strongly connected components of what the roots reach inside component c (-1: anywhere).
+    """Number the strongly connected components of what the roots reach inside component c (-1: anywhere).
 
-    LINK of a node becomes the number of its part; a part has its number after all that it reaches. INDEX is -1 beforehand.
+    LINK of a node becomes the number of its part; a part is numbered after all that it reaches. INDEX must be -1
+    before.
     """
     component = shape.fields[COMPONENT]
     index, link, cursor = shape.lanes[INDEX], shape.lanes[LINK], shape.lanes[CURSOR]
@@ -204,7 +205,7 @@ def tarjan(graph: Graph, shape: ClosureShape, roots: Any, c: int) -> int:
 
 @kernel_part
 def note_involved(shape: ClosureShape, c: Any) -> None:
-    """The members of c will have other company: its row is needed to say what has changed for them."""
+    """Save the row of c, whose members will be in other components: it is needed to report their changes."""
     flags = shape.lanes[FLAGS]
     if not flags[c] & (IS_INVOLVED | IS_CREATED):
         flags[c] |= IS_INVOLVED
@@ -213,7 +214,7 @@ def note_involved(shape: ClosureShape, c: Any) -> None:
 
 @kernel_part
 def note_fresh(shape: ClosureShape, c: Any) -> None:
-    """The row of c has to be computed from nothing."""
+    """Mark the row of c to be computed from nothing."""
     flags = shape.lanes[FLAGS]
     if not flags[c] & IS_FRESH:
         flags[c] |= IS_FRESH
@@ -285,12 +286,12 @@ def _take_apart(graph: Graph, shape: ClosureShape, c: int) -> int:
 
 # -- building ----------------------------------------------------------------------------------------------------------
 
-# A closure from nothing: components by Tarjan's algorithm, then rows in their order.
+# Building a closure from nothing: components by Tarjan's algorithm, then rows in their order.
 
 
 @njit(cache=True, nogil=True)
 def lay_out(graph: Graph, shape: ClosureShape, nodes: int) -> int:
-    """Makes components of the nodes in fields that are all zero; lists them as changed; says how many may need a row."""
+    """Make components of the nodes, whose fields must be zero; list them as changed; return how many may need a row."""
     fields, counters = shape.fields, shape.counters
     shape.lanes[INDEX, :nodes] = -1
     count = tarjan(graph, shape, np.arange(nodes), -1)
@@ -326,10 +327,10 @@ def lay_out(graph: Graph, shape: ClosureShape, nodes: int) -> int:
 def fill_rows(
     graph: Graph, shape: ClosureShape, bits: Any, words: int, origin: Any, old_row: Any, old_bits: Any, direction: int
 ) -> None:
-    """Computes the rows in the order of components, and numbers them in this order.
+    """Compute the rows in the order of components, and number them in this order.
 
-    While a row is at hand it is compared with the one that its first member had before: `group_changes` finds the result in
-    PAST, GONE and COME, and need not fetch both rows from memory again.
+    While a row is in the cache, it is compared with the old row of its first member: `group_changes` finds the result
+    in PAST, GONE and COME, and need not fetch both rows from memory again.
     """
     fields, column = shape.fields, graph.column
     rows, crossing = 0, 0
@@ -366,10 +367,10 @@ def fill_rows(
 
 @njit(cache=True, nogil=True)
 def connect(graph: Graph, shape: ClosureShape, new: Any, limit: int) -> int:
-    """Brings components and their order in line with edges that are new; says DONE, or GIVE_UP when that is too much.
+    """Adapt components and their order to new edges; return DONE, or GIVE_UP if the work would exceed `limit`.
 
-    For an edge u -> v against the order, everything that v reaches above u's interval moves below u: none of it was reached
-    from u before, so that the effort is bounded by what u newly reaches. What of it leads to u becomes one with u.
+    For an edge u -> v against the order, everything that v reaches above u's interval moves below u. None of it was
+    reachable from u before, so the effort is bounded by what u newly reaches. What of it leads to u is merged with u.
     """
     component, low = shape.fields[COMPONENT], shape.fields[LOW]
     for i in range(len(new)):
@@ -384,7 +385,7 @@ def connect(graph: Graph, shape: ClosureShape, new: Any, limit: int) -> int:
 
 @kernel_part
 def _reach(graph: Graph, shape: ClosureShape, u: int, v: int) -> Any:
-    """The components above u that v reaches, marked with the epoch, and whether u is reached too."""
+    """Return the components above u that v reaches, marked with the epoch, and whether u is among what v reaches."""
     fields, mark, found = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[STACK]
     shape.counters[EPOCH] += 2
     epoch, bound = shape.counters[EPOCH], fields[LOW, u]
@@ -412,7 +413,7 @@ def _reach(graph: Graph, shape: ClosureShape, u: int, v: int) -> Any:
 
 @kernel_part
 def _settle(graph: Graph, shape: ClosureShape, u: int, reached: int, cycle: bool) -> int:
-    """Gives what `_reach` found its new place in the lower half of u's interval, or makes it one with u."""
+    """Move what `_reach` found into the lower half of u's interval, or merge it with u."""
     fields, mark, found = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[STACK]
     epoch = shape.counters[EPOCH]
     if cycle:
@@ -421,7 +422,7 @@ def _settle(graph: Graph, shape: ClosureShape, u: int, reached: int, cycle: bool
     for i in range(reached):
         if mark[found[i]] == epoch:
             below += 1
-            push(shape, found[i])  # the heap is empty while components change: it sorts
+            push(shape, found[i])  # the heap is unused while components change, so it can sort
     low, half = fields[LOW, u], fields[WIDTH, u] // 2
     width = half // max(below, 1)
     if width == 0 or shape.counters[LOGGED] + 2 * below + 8 > len(shape.log):
@@ -432,7 +433,7 @@ def _settle(graph: Graph, shape: ClosureShape, u: int, reached: int, cycle: bool
         c = pop(shape)
         found_low = place
         place += width
-        # The heap compares by LOW: those left in it are not touched yet, and keep their order among themselves.
+        # The heap compares by LOW: the components left in it have not been changed yet, and keep their order.
         put(shape, LOW, c, found_low)
         put(shape, WIDTH, c, width)
     keeper = u
@@ -447,7 +448,7 @@ def _settle(graph: Graph, shape: ClosureShape, u: int, reached: int, cycle: bool
 
 @kernel_part
 def _mark_cycle(graph: Graph, shape: ClosureShape, u: int) -> None:
-    """Marks with the next epoch, among what was reached, the components that lead to u."""
+    """Mark with the next epoch, among the reached components, those that lead to u."""
     fields, mark, path = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[PATH]
     epoch = shape.counters[EPOCH]
     path[0] = u
@@ -470,7 +471,7 @@ def _mark_cycle(graph: Graph, shape: ClosureShape, u: int) -> None:
 
 @kernel_part
 def _merge(shape: ClosureShape, u: int, reached: int) -> Any:
-    """One component of u and everything marked as its cycle; the largest of them lends its number."""
+    """Return one component for u and everything marked as its cycle; it keeps the number of the largest of them."""
     fields, mark, found = shape.fields, shape.lanes[COMPONENT_MARK], shape.lanes[STACK]
     in_cycle = shape.counters[EPOCH] + 1
     keeper, moving = u, 0
@@ -493,7 +494,7 @@ def _merge(shape: ClosureShape, u: int, reached: int) -> Any:
         for _ in range(fields[SIZE, c]):
             move_node(shape, node, keeper)
             node = fields[NEXT, node]
-        # Two circles become one when two of their members exchange what comes next.
+        # Two circular lists become one when two of their members exchange their successors.
         other = fields[FIRST, keeper]
         after = fields[NEXT, first]
         put(shape, NEXT, first, fields[NEXT, other])

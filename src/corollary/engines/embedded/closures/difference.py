@@ -27,12 +27,12 @@ from corollary.engines.embedded.closures.graph import (
 )
 from corollary.engines.embedded.relations.relation import Codes, Pairs
 
-# Lanes that are free by then: the old component with whose row the new one of a component was compared, and the outcome.
+# Lanes that are unused by then: the old component whose row was compared with the new one of a component, and the result.
 PAST, GONE, COME = INDEX, STACK, PATH
 
 
 class Some:
-    """Pairs of known number; `write` makes them when they are asked for the first time."""
+    """A known number of pairs, which `write` makes on first use."""
 
     def __init__(self, count: int, write: Callable[[], Codes]) -> None:
         self.count = count
@@ -46,10 +46,11 @@ class Some:
 
 
 class PairDifference:
-    """The exact difference of a relation before and after: `deleted` and `inserted`, each a set of distinct pairs.
+    """The exact difference of a relation before and after an update: `deleted` and `inserted`, two sets of distinct
+    pairs.
 
-    Its pairs are read from the closure until the closure changes again; then it gets a copy of what it needs, so it can be
-    kept as long as one likes.
+    Its pairs are read from the closure until the closure changes again; then it copies what it needs, so it stays
+    valid.
     """
 
     def __init__(self, deleted: Pairs, inserted: Pairs, keep: Callable[[], None] | None = None) -> None:
@@ -62,7 +63,7 @@ class PairDifference:
         return self.deleted.count + self.inserted.count
 
     def detach(self) -> None:
-        """The closure is about to change: what the difference needs becomes its own."""
+        """Copy what the difference needs from the closure, which is about to change."""
         if self._keep is not None:
             self._keep()
             self._keep = None
@@ -73,7 +74,7 @@ def difference_of_rows(deleted: Codes, inserted: Codes) -> PairDifference:
 
 
 class Groups(NamedTuple):
-    """Nodes that had the same row before (`old`) and have the same row after (`new`); -1 is the empty row."""
+    """Nodes that had the same row before (`old`) and have the same row now (`new`); -1 is the empty row."""
 
     start: Array
     end: Array
@@ -101,7 +102,8 @@ class BitDifference:
         self._groups = Groups(groups.start, groups.end, groups.members, numbers, numbers)
 
     def rows(self, count: int, extra: Codes, *, inserted: bool) -> Codes:
-        """The pairs that are only in the new rows, or only in the old ones, followed by the extra pairs."""
+        """Return the pairs that are only in the new rows (if `inserted`) or only in the old ones, followed by the extra
+        pairs."""
         rows = np.empty((count, 2), np.uint32)
         rows[count - len(extra) :] = extra
         _emit(self._groups, self._old, self._new, self._words, *self._names, inserted, rows)
@@ -142,10 +144,10 @@ def group_changes(
     direction: int,
     compared: bool,
 ) -> Any:
-    """Groups of the members of all changed components, and how many pairs they lost and gained.
+    """Return groups of the members of all changed components, and how many pairs they lost and gained.
 
-    `origin` is the old component of each node (-1: its present one), `old_row` the row in `old_bits` of an old component.
-    With a direction all rows have only lost bits (-1) or gained bits (1). `compared`: see `fill_rows`.
+    `origin` is the old component of each node (-1: its present one), `old_row` the row in `old_bits` of an old
+    component. With a direction, all rows have only lost bits (-1) or gained bits (1). `compared`: see `fill_rows`.
     """
     fields, lanes, counters = shape.fields, shape.lanes, shape.counters
     total = 0
@@ -202,7 +204,7 @@ def group_changes(
 
 @kernel_part
 def compare(old_bits: Any, old: Any, new_bits: Any, new: Any, words: int, direction: int) -> Any:
-    """How many bits are only in the old row, and how many only in the new one; -1 is the empty row."""
+    """Return how many bits are only in the old row, and how many only in the new one; row -1 is empty."""
     gone, come = np.int64(0), np.int64(0)
     if old < 0 or new < 0:
         for word in range(words):

@@ -1,4 +1,4 @@
-"""A graph of codes that changes: its nodes are numbered as they come, its edges stand in lists that grow and shrink."""
+"""A graph of codes that changes: its nodes are numbered in order of arrival, its edges are in lists that grow and shrink."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from corollary.engines.embedded.relations.relation import Codes
 
 # Many lists of numbers in one array, each of which grows and shrinks.
 #
-# A pair (owner, value) travels as one key, owner << 32 | value; keys come grouped by owner, so that a list is gone over once,
-# however many of its values change.
+# A pair (owner, value) is passed as one key, owner << 32 | value; keys are grouped by owner, so that each list is
+# visited once, however many of its values change.
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel_part(function: Function) -> Function:
-    """For what only kernels call: without a way in from Python it compiles sooner."""
+    """Compile a function that only kernels call: without an entry point for Python it compiles faster."""
     options: dict[str, Any] = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiled: Any = njit(**options)(function)
     return compiled  # type: ignore[no-any-return]
@@ -34,17 +34,17 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 class Lists(NamedTuple):
-    """The form in which kernels see lists: list i is pool[start[i] : start[i] + length[i]], with space for room[i] values."""
+    """Lists as kernels see them: list i is pool[start[i] : start[i] + length[i]], with space for room[i] values."""
 
     start: Array
     length: Array
     room: Array
     pool: Array
-    used: Array  # of the pool
+    used: Array  # the used part of the pool
 
 
 class GrowingLists:
-    """`arrays` is valid until the next call of `grow`, `add` or `append`."""
+    """Lists of numbers; `arrays` is valid until the next call of `grow`, `add` or `append`."""
 
     def __init__(self, owners: Array, values: Array, capacity: int) -> None:
         start, length = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
@@ -54,17 +54,17 @@ class GrowingLists:
         _drop_duplicates(self.arrays)
 
     def reversed(self) -> GrowingLists:
-        """Lists of the owners of each value; there are as many of them as there are of these."""
+        """Return lists of the owners of each value, as many as there are lists here."""
         owners, values = self.pairs()
         return GrowingLists(values, owners, len(self.arrays.start))
 
     def pairs(self) -> tuple[Array, Array]:
-        """All owners and values."""
+        """Return all owners and values."""
         owners = np.repeat(np.arange(len(self.arrays.length)), self.arrays.length)
         return owners, _flatten(self.arrays, len(owners))
 
     def grow(self, capacity: int) -> None:
-        """Makes empty lists, up to that many."""
+        """Add empty lists, up to this number."""
         lists = self.arrays
         self.arrays = lists._replace(
             start=enlarge(lists.start, capacity, 0),
@@ -73,14 +73,14 @@ class GrowingLists:
         )
 
     def remove(self, keys: Array, mark: Array) -> Array:
-        """Removes what is there of the keys; gives what was there. `mark` is zero for every value, and stays so."""
+        """Remove those of the keys that are there, and return them. `mark` is zero for every value, also afterwards."""
         if not len(keys):
             return keys
         gone = np.empty(len(keys), np.uint64)
         return gone[: _remove(self.arrays, keys, mark, gone)]
 
     def add(self, keys: Array, mark: Array) -> Array:
-        """Adds what is not there yet of the keys; gives what was new."""
+        """Add those of the keys that are not there yet, and return them."""
         if not len(keys):
             return keys
         self._reserve(keys)
@@ -88,7 +88,7 @@ class GrowingLists:
         return new[: _add(self.arrays, keys, mark, new)]
 
     def append(self, keys: Array) -> None:
-        """Adds keys that are known to be distinct and not there."""
+        """Add keys that are known to be distinct and new."""
         if len(keys):
             self._reserve(keys)
             _append(self.arrays, keys)
@@ -102,24 +102,24 @@ class GrowingLists:
 
 
 def enlarge(array: Array, capacity: int, fill: int) -> Array:
-    """The array with that many items; the new ones are `fill`."""
+    """Return the array with this number of items; the new ones are `fill`."""
     grown = np.full(capacity, fill, array.dtype)
     grown[: len(array)] = array
     return grown
 
 
 def keys_of(owners: Array, values: Array, count: int) -> Array:
-    """Keys of pairs, grouped by owner, of which there are `count`."""
+    """Return keys of pairs, grouped by owner; there are `count` owners."""
     return _grouped((owners.astype(np.uint64) << _HALF) | values, count)
 
 
 def reversed_keys(keys: Array, count: int) -> Array:
-    """Keys of the exchanged pairs, grouped by owner."""
+    """Return keys of the exchanged pairs, grouped by owner."""
     return _grouped((keys >> _HALF) | (keys << _HALF), count) if len(keys) else keys
 
 
 def _grouped(keys: Array, count: int) -> Array:
-    """Equal owners side by side: many keys are dealt out to their owners, which beats sorting them."""
+    """Return the keys grouped by owner; many keys are distributed to their owners, which is faster than sorting."""
     return np.sort(keys) if len(keys) * 8 < count else _deal_out(keys, count)
 
 
@@ -128,7 +128,7 @@ def pairs_of(keys: Array) -> tuple[Array, Array]:
 
 
 def without(keys: Array, others: Array) -> Array:
-    """The keys that are not among the others."""
+    """Return the keys that are not among the others."""
     if not len(keys) or not len(others):
         return keys
     others = np.sort(others)
@@ -266,7 +266,7 @@ def _append(lists: Lists, keys: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _reserve(lists: Lists, keys: Any) -> Any:
-    """Gives every list space for its keys; where the pool is too small, does nothing and gives what is missing."""
+    """Give every list space for its keys; if the pool is too small, do nothing and return what is missing."""
     for move in (False, True):
         first, wanted = 0, lists.used[0]
         while first < len(keys):
@@ -294,19 +294,19 @@ def _reserve(lists: Lists, keys: Any) -> Any:
 
 # -- shape -------------------------------------------------------------------------------------------------------------
 
-# The state that the kernels of a maintained closure share: its graph, its components, and a log that takes changes back.
+# The state that the kernels of a maintained closure share: its graph, its components, and an undo log.
 #
-# Every component owns an interval of numbers, [low, low + width), and every edge between two components leads from the higher
-# interval to the lower one: in ascending order, a component comes after all that it reaches. A component that falls apart
-# shares its interval among its parts, and one that has to move goes into a part of another's interval, so that nothing else
-# is renumbered. What cannot be done within an interval (it is used up after some forty halvings) is recomputed.
+# Every component owns an interval of numbers, [low, low + width), and every edge between two components leads from the
+# higher interval to the lower one: in ascending order, a component comes after all that it reaches. A component that
+# falls apart divides its interval among its parts, and one that has to move goes into a part of another's interval, so
+# that nothing else is renumbered. When an interval is used up (after some forty halvings), everything is recomputed.
 
-# Fields of nodes (component, next member of it) and of components (the others). The members of a component are a circle.
+# Fields of nodes (component, next member of it) and of components (the others). The members of a component are a circular list.
 COMPONENT, NEXT, FIRST, SIZE, LOW, WIDTH, ROW = range(7)
 FIELDS = 7
 
-# Space for kernels. By node: marks, Tarjan's numbers, the component at the beginning of the update where it is another now.
-# By component: marks, flags, the first entry that waits for it, where its row is saved. The rest are lists.
+# Space for kernels. By node: marks, Tarjan's numbers, the component at the beginning of the update if it has changed.
+# By component: marks, flags, its first queued entry, where its row is saved. The rest are lists.
 (
     NODE_MARK,
     INDEX,
@@ -329,21 +329,21 @@ FIELDS = 7
 LANES = 17
 _MINUS_ONE = (ORIGIN, HEAD, SAVED_AT)
 
-# Counters; those of lists say how long the list is.
+# Counters; those of lists are their lengths.
 FREE, FREE_ROWS, TOP, BOTTOM, LOGGED, WORK, EPOCH, SAVED, ENTRIES = range(9)
 INVOLVED_COUNT, FRESH_COUNT, DEAD_COUNT, TOUCHED_COUNT, HEAP_SIZE, CHANGED_COUNT, COMPONENTS, CROSSING = range(9, 17)
 COUNTERS = 17
 
 IS_BROKEN, IS_CREATED, IS_INVOLVED, IS_FRESH, IS_QUEUED = 1, 2, 4, 8, 16
 
-SPAN = 1 << 58  # intervals of the beginning lie in [0, SPAN); there is as much room above and below for new nodes
+SPAN = 1 << 58  # initial intervals lie in [0, SPAN); there is as much room above and below for new nodes
 LOG_PER_NODE = 8
 
 DONE, GIVE_UP, NEED_ROWS, NEED_SAVED = range(4)
 
 
 class Graph(NamedTuple):
-    """The steps in both directions, the seeds of each node, and the column in which a node's bit stands (-1: none)."""
+    """The steps in both directions, the seeds of each node, and the column of each node's bit (-1: none)."""
 
     out: Lists
     back: Lists
@@ -392,7 +392,7 @@ def grown_shape(shape: ClosureShape, capacity: int) -> ClosureShape:
 
 @kernel_part
 def put(shape: ClosureShape, field: int, place: Any, value: Any) -> None:
-    """Writes a field so that it can be taken back; the caller has seen to the room in the log."""
+    """Write a field so that it can be undone; the caller has made sure that the log has room."""
     at = shape.counters[LOGGED]
     shape.log[at, 0] = field
     shape.log[at, 1] = place
@@ -409,7 +409,7 @@ def list_item(shape: ClosureShape, lane: int, count: int, item: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def take_back(shape: ClosureShape) -> None:
-    """Restores the fields to when the log was empty, and rebuilds the lists of free components and rows."""
+    """Restore the fields to when the log was empty, and rebuild the lists of free components and rows."""
     fields = shape.fields
     for at in range(shape.counters[LOGGED] - 1, -1, -1):
         fields[shape.log[at, 0], shape.log[at, 1]] = shape.log[at, 2]
@@ -418,7 +418,7 @@ def take_back(shape: ClosureShape) -> None:
 
 @njit(cache=True, nogil=True)
 def list_free(shape: ClosureShape, rows: int) -> None:
-    """Lists the components without members and the rows, of that many, that no component has."""
+    """List the components without members, and those of the `rows` rows that no component has."""
     fields = shape.fields
     capacity = fields.shape[1]
     taken = np.zeros(rows, np.bool_)
@@ -438,7 +438,7 @@ def list_free(shape: ClosureShape, rows: int) -> None:
 
 @njit(cache=True, nogil=True)
 def finish_update(shape: ClosureShape) -> None:
-    """Empties the lists of an update, whether it was finished or given up."""
+    """Empty the lists of an update, whether it was finished or undone."""
     lanes, counters = shape.lanes, shape.counters
     for i in range(counters[TOUCHED_COUNT]):
         lanes[ORIGIN, lanes[TOUCHED, i]] = -1
@@ -456,9 +456,10 @@ def finish_update(shape: ClosureShape) -> None:
 
 @njit(cache=True, nogil=True)
 def new_nodes(shape: ClosureShape, first: int, sources: int, count: int) -> None:
-    """Each node from `first` on is a component of its own: the sources, up to `sources`, above all others, the rest below.
+    """Make each node from `first` on a component of its own: the sources, up to `sources`, above all others, the rest
+    below.
 
-    Chains mostly go upward in the numbers of nodes, so that a smaller number gets the higher place.
+    Chains usually lead to larger node numbers, so a smaller number gets a higher interval.
     """
     fields, counters = shape.fields, shape.counters
     width = SPAN // (fields.shape[1] * 4)
@@ -522,7 +523,7 @@ NO_NODE = np.uint32(0xFFFFFFFF)
 
 
 class Numbering:
-    """Codes that have occurred, numbered in the order in which they came; a number is never taken back."""
+    """Codes numbered in order of arrival; a number is never taken back."""
 
     def __init__(self, columns: list[Array], universe: int) -> None:
         seen = np.zeros(universe, np.bool_)
@@ -535,7 +536,7 @@ class Numbering:
         self._number_of[codes] = np.arange(self.count, dtype=np.uint32)
 
     def find(self, codes: Array) -> Array:
-        """The numbers of the codes, NO_NODE for those without."""
+        """Return the numbers of the codes, NO_NODE for unknown ones."""
         if len(codes) and codes.max() >= len(self._number_of):
             numbers = np.full(len(codes), NO_NODE, np.uint32)
             known = codes < len(self._number_of)
@@ -544,7 +545,7 @@ class Numbering:
         return self._number_of[codes]
 
     def add(self, codes: Array) -> None:
-        """Numbers the codes that have no number yet."""
+        """Number the codes that have no number yet."""
         new = np.unique(codes[self.find(codes) == NO_NODE])
         if not len(new):
             return
@@ -559,7 +560,7 @@ class Numbering:
 
 
 class Changes(NamedTuple):
-    """The edges and seeds that really changed, as keys of numbers of nodes."""
+    """The edges and seeds that really changed, as keys of node numbers."""
 
     gone: Array
     new: Array
@@ -568,7 +569,7 @@ class Changes(NamedTuple):
 
 
 class ChangingGraph:
-    """Steps in both directions and seeds; a node that is the second of a seed has a column. Both are sets of pairs."""
+    """Steps in both directions and seeds, two sets of pairs; a node that is second in a seed has a column."""
 
     def __init__(self, step: Codes, seeds: Codes | None, universe: int) -> None:
         starts = step if seeds is None else seeds
@@ -591,7 +592,8 @@ class ChangingGraph:
         return Graph(out, self._back.arrays, out if self._seeds is None else self._seeds.arrays, self._column)
 
     def prepare(self, added_step: Codes, added_seeds: Codes | None) -> int:
-        """Numbers the nodes and columns of what will come; gives how many of the nodes, the first, are sources."""
+        """Number the nodes and columns of what will be added; return how many of the new nodes are sources, which come
+        first."""
         self.nodes.add(added_step[:, 0])
         sources = self.nodes.count
         self.nodes.add(added_step[:, 1])
@@ -607,7 +609,7 @@ class ChangingGraph:
     def change(
         self, removed_step: Codes, added_step: Codes, removed_seeds: Codes | None, added_seeds: Codes | None
     ) -> Changes:
-        """Makes the changes; the nodes of what is added are prepared."""
+        """Make the changes; the nodes of added edges must have been prepared."""
         removed, added = self._keys(removed_step), self._keys(added_step)
         gone = self._out.remove(without(removed, added), self._mark)
         new = self._out.add(added, self._mark)
@@ -623,7 +625,7 @@ class ChangingGraph:
         return Changes(gone, new, gone_seeds, self._seeds.add(added, self._mark))
 
     def take_back(self, changes: Changes) -> None:
-        """Edges become what they were; nodes and columns that have come stay, without edges."""
+        """Undo changes of edges and seeds; new nodes and columns stay, without edges."""
         self._out.remove(changes.new, self._mark)
         self._out.append(changes.gone)
         self._back.remove(reversed_keys(changes.new, self.capacity), self._mark)
@@ -634,7 +636,7 @@ class ChangingGraph:
             self._seeds.append(changes.gone_seeds)
 
     def find_columns(self, codes: Array) -> Array:
-        """The columns of codes, -1 for those without."""
+        """Return the columns of codes, -1 for codes without one."""
         numbers = self.nodes.find(codes)
         known = numbers != NO_NODE
         columns = np.full(len(codes), -1, np.int64)
@@ -642,11 +644,11 @@ class ChangingGraph:
         return columns
 
     def pairs(self) -> tuple[Array, Array]:
-        """The steps, as numbers of nodes."""
+        """Return the steps, as numbers of nodes."""
         return self._out.pairs()
 
     def loops(self) -> Codes:
-        """The codes of nodes that are seeds of themselves."""
+        """Return the codes of nodes that are seeds of themselves."""
         owners, values = (self._out if self._seeds is None else self._seeds).pairs()
         return self.nodes.codes[owners[owners == values]]  # type: ignore[no-any-return]
 
@@ -675,6 +677,6 @@ class ChangingGraph:
 
 
 def loops_among(keys: Array) -> Array:
-    """The nodes of keys that join a node to itself."""
+    """Return the nodes of keys that connect a node with itself."""
     owners, values = pairs_of(keys)
     return owners[owners == values]  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""A linear or transitive closure that stays exact while its steps and seeds change, at a cost that follows the change."""
+"""A linear or transitive closure that stays exact while its steps and seeds change, at a cost in proportion to the change."""
 
 from __future__ import annotations
 
@@ -53,21 +53,22 @@ from corollary.engines.embedded.relations.relation import Codes
 
 # -- store -------------------------------------------------------------------------------------------------------------
 
-# Components and rows of bits of a changing graph: they follow a change, or are recomputed where that is cheaper.
+# Components and rows of bits of a changing graph: they follow a change, or are recomputed if that is cheaper.
 
-# The cost of recomputing, in words of a row: so much for an edge and a node besides the rows themselves. Measured.
+# The measured cost of recomputing an edge and a node, besides the rows themselves, in words of a row.
 _EDGE_COST = 40
-# A change is followed until it has touched this part of the words that recomputing touches; a word costs about three times
-# as much there, as rows are met in no order. Few edges are worth the try; for many the outcome is clear beforehand.
+# A change is followed until it has touched this part of the words that recomputing would touch; a word costs about
+# three times as much there, because rows are visited in no order. Few edges are always tried; for many, an estimate
+# decides.
 _IN_VAIN = 10
-_SPREAD = 8  # how many rows change for each row at which a change begins, at least
-_ALWAYS = 50_000  # words: less is not worth an estimate
+_SPREAD = 8  # an estimate of how many rows change, at least, for each row at which a change starts
+_ALWAYS = 50_000  # words; smaller changes need no estimate
 
 
 class BitStore:
-    """`bits` are the rows of components, `own` is the column that a node does not show (-1: none).
+    """The rows of components in `bits`; `own` is the column that a node does not show (-1: none).
 
-    `pairs` is the number of pairs. The graph changes first, then `update` gets what has changed.
+    `pairs` is the number of pairs. The graph changes first, then `update` gets the changes.
     """
 
     def __init__(self, graph: ChangingGraph, *, hide_own: bool) -> None:
@@ -84,7 +85,7 @@ class BitStore:
         self._replaced: tuple[ClosureShape, Array] | None = None
         self.own = graph.arrays.column if hide_own else np.full(graph.capacity, -1, np.int64)
         self._direction = 1
-        _, _, self.pairs = self._anew()
+        _, _, self.pairs = self._recompute()
         self._replaced = None
 
     @property
@@ -92,7 +93,7 @@ class BitStore:
         return self._rows.bits
 
     def rows_of(self, nodes: Array) -> Array:
-        """The row of each node, -1 for the empty one."""
+        """Return the row of each node, -1 for the empty row."""
         rows = np.full(len(nodes), -1, np.int64)
         known = nodes != NO_NODE
         rows[known] = self._shape.fields[ROW][self._shape.fields[COMPONENT][nodes[known]]]
@@ -106,7 +107,7 @@ class BitStore:
     # -- growing -----------------------------------------------------------------------------------------------------
 
     def cover(self, sources: int) -> None:
-        """Takes in the nodes and columns that the graph has prepared; the nodes below `sources` are sources of edges."""
+        """Add the nodes and columns that the graph has prepared; the nodes below `sources` are sources of edges."""
         if self._graph.capacity > self._shape.fields.shape[1]:
             self._shape = grown_shape(self._shape, self._graph.capacity)
         if self._hide_own:
@@ -151,7 +152,7 @@ class BitStore:
     # -- changing ----------------------------------------------------------------------------------------------------
 
     def update(self, changes: Changes) -> tuple[BitDifference, int, int]:
-        """Brings everything in line with the changed graph; gives what changed, how many pairs went and how many came.
+        """Follow the changed graph; return the difference, and how many pairs were deleted and inserted.
 
         After an exception everything is as before.
         """
@@ -175,14 +176,14 @@ class BitStore:
                 self._roll_back()
                 raise
             self._roll_back()
-        return self._anew(None if spare is None else spare[1])
+        return self._recompute(None if spare is None else spare[1])
 
     def take_back(self) -> None:
-        """Undoes the last update; the graph has been taken back already."""
+        """Undo the last update, after the graph has undone it."""
         if self._replaced is not None:
             epoch = self._shape.counters[EPOCH]
             self._shape, bits = self._replaced
-            self._shape.counters[EPOCH] = epoch  # marks of later epochs are around
+            self._shape.counters[EPOCH] = epoch  # there may be marks of later epochs
             self._rows = self._rows._replace(bits=bits)
             self._replaced = None
         else:
@@ -196,7 +197,7 @@ class BitStore:
             list_free(self._shape, len(self.bits))
 
     def _follow(self, changes: Changes, changed: int, limit: int) -> bool:
-        """Follows the change; False when it is too much."""
+        """Follow the change; return False if that is too much work."""
         graph, shape = self._graph.arrays, self._shape
         if split(graph, shape, changes.gone, limit) != DONE or connect(graph, shape, changes.new, limit) != DONE:
             return False
@@ -212,10 +213,10 @@ class BitStore:
                 self._more_saved(len(self._rows.saved) * 4)
         return bool(status == DONE)
 
-    def _anew(self, spare: Array | None = None) -> tuple[BitDifference, int, int]:
-        """Computes everything from the graph; what was before stays for the difference and for taking back.
+    def _recompute(self, spare: Array | None = None) -> tuple[BitDifference, int, int]:
+        """Compute everything from the graph; the old rows stay for the difference and for undoing.
 
-        A spare array of bits that nobody needs any more is used again: fresh memory costs more than the rows themselves.
+        A spare array of bits is reused, because fresh memory costs more than computing the rows.
         """
         old, old_bits = self._shape, self.bits
         shape = old._replace(
@@ -252,7 +253,7 @@ class BitStore:
 
 
 def _bits(rows: int, words: int) -> Array:
-    """Rows of zeros; pages that nobody touches do not exist."""
+    """Return rows of zeros; pages of memory that are never touched cost nothing."""
     if rows * words * 8 > MAX_BITS_BYTES:
         raise TooLarge
     return np.zeros((max(rows, 1), max(words, 1)), np.uint64)
@@ -265,7 +266,7 @@ _EMPTY = np.empty((0, 2), np.uint32)
 
 @dataclass(frozen=True, eq=False)
 class LinearUndo:
-    """Takes one update back, as long as it is the closure's last."""
+    """A token to undo one update, as long as it is the closure's last."""
 
     changes: Changes
     count: int
@@ -273,11 +274,11 @@ class LinearUndo:
 
 
 class MaintainedClosure:
-    """The pairs of seeds and everything that steps lead to: p(X, Z) :- seed(X, Z).  p(X, Z) :- step(X, Y), p(Y, Z).
+    """The pairs of seeds and all pairs that steps lead to: p(X, Z) :- seed(X, Z). p(X, Z) :- step(X, Y), p(Y, Z).
 
-    Without seeds the steps are the seeds: the transitive closure. `guarded` (then only) hides the reflexive pairs that are no
-    steps. `left` is the left-linear closure, p(X, Z) :- p(X, Y), step(Y, Z). Steps and seeds are sets: what is removed need
-    not be there, what is added may be there, and what is removed and added in one update is there afterwards.
+    Without seeds, the steps are the seeds: the transitive closure. `guarded`, possible only then, hides reflexive pairs
+    that are not steps. `left` is the left-linear closure, p(X, Z) :- p(X, Y), step(Y, Z). Steps and seeds are sets:
+    removed pairs need not exist, added pairs may exist, and a pair that is both removed and added exists afterwards.
 
     `count` and `rows()` are the whole relation. An update that raises an exception (`TooLarge`) has changed nothing.
     """
@@ -309,11 +310,11 @@ class MaintainedClosure:
         removed_seeds: Codes | None = None,
         added_seeds: Codes | None = None,
     ) -> PairDifference:
-        """Changes steps and seeds (these only where the closure has seeds of its own); gives what changed in the closure."""
+        """Change steps and seeds (the latter only if the closure has its own seeds); return what changed in the closure."""
         if self._transitive and (removed_seeds is not None or added_seeds is not None):
             raise ValueError("the steps of a transitive closure are its seeds")
         self._settle_last()
-        self._undo = None  # growing may already end what the last update could be taken back by
+        self._undo = None  # growing alone may make undoing the last update impossible
         sources = self._graph.prepare(self._turned(added_step), self._maybe_turned(added_seeds))
         self._store.cover(sources)
         changes = self._graph.change(
@@ -325,7 +326,7 @@ class MaintainedClosure:
         return self._follow(changes)
 
     def _follow(self, changes: Changes) -> PairDifference:
-        """Brings the closure in line with a graph that has changed already."""
+        """Follow a graph that has already changed."""
         undo = LinearUndo(changes, self.count, self._loops)
         try:
             found, deleted, inserted = self._store.update(changes)
@@ -349,13 +350,13 @@ class MaintainedClosure:
 
     @property
     def undo_token(self) -> LinearUndo:
-        """Return an object that takes the last update back."""
+        """Return a token with which to undo the last update."""
         if self._undo is None:
             raise ValueError("there is no update to take back")
         return self._undo
 
     def undo(self, token: LinearUndo) -> None:
-        """The closure becomes what it was before its last update, whose token this is."""
+        """Undo the last update, to which the token belongs."""
         if token is not self._undo:
             raise ValueError("only the last update can be taken back, and only once")
         self._settle_last()
@@ -366,11 +367,11 @@ class MaintainedClosure:
         self._journal.pop()
 
     def begin(self) -> None:
-        """From now on updates are remembered, for `roll_back`; those before are final."""
+        """Record updates from now on for `roll_back`; earlier ones are final."""
         self._journal = []
 
     def roll_back(self) -> None:
-        """Takes all updates since `begin` back, the last first, by opposite updates."""
+        """Undo all updates since `begin`, the last first, by opposite updates."""
         journal, self._journal = self._journal, []
         for changes in reversed(journal):
             self._settle_last()
@@ -391,13 +392,13 @@ class MaintainedClosure:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def rows(self) -> Codes:
-        """All pairs."""
+        """Return all pairs."""
         nodes = np.arange(self._graph.nodes.count)
         loops = np.repeat(self._graph.loops(), 2).reshape(-1, 2) if self._guarded else _EMPTY
         return self._turned(np.concatenate([self._emit(nodes), loops]) if len(loops) else self._emit(nodes))
 
     def contains(self, pairs: Codes) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """For each pair whether it is in the closure."""
+        """Return, for each pair, whether it is in the closure."""
         pairs = self._turned(pairs)
         rows, columns = self._store.rows_of(self._graph.nodes.find(pairs[:, 0])), self._graph.find_columns(pairs[:, 1])
         found: Array = _contains(self._store.bits, rows, columns)
@@ -407,7 +408,8 @@ class MaintainedClosure:
         return found
 
     def from_firsts(self, codes: Codes) -> Codes:
-        """The pairs (x, z) of the inner orientation whose x is among the codes; for a left-linear closure whose z is."""
+        """Return the pairs (x, z) of the inner orientation with x among the codes; for a left-linear closure with z
+        among them."""
         nodes = self._graph.nodes.find(np.unique(codes))
         rows = self._emit(nodes[nodes != NO_NODE].astype(np.int64))
         if self._guarded:
@@ -438,7 +440,7 @@ class MaintainedClosure:
 def _contains(bits: Any, rows: Any, columns: Any) -> Any:
     found = np.zeros(len(rows), np.bool_)
     for i in range(len(rows)):
-        # After an update that was too large there are columns for which there are no bits.
+        # After an update that was too large, some columns have no bits.
         if rows[i] >= 0 and 0 <= columns[i] < 64 * bits.shape[1]:
             found[i] = (bits[rows[i], columns[i] >> 6] >> np.uint64(columns[i] & 63)) & np.uint64(1)
     return found

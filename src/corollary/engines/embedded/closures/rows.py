@@ -1,7 +1,8 @@
-"""Rows of bits that follow a changed graph: what is lost and gained moves from a component to those before it.
+"""Rows of bits that follow a changed graph: lost and gained bits move from a component to its predecessors.
 
-A component waits with *entries*: an edge or seed that has gone or come, or an edge to a node whose row has changed. What the
-entries may take from the row is looked for among the other edges, until all of it is found; only what is not found is lost.
+Changes are queued at a component as *entries*: an edge or seed that was deleted or inserted, or an edge to a node whose
+row has changed. The bits that the entries may remove from the row are searched for among the other edges, until all of
+them are found; only bits that are not found are lost.
 """
 
 from __future__ import annotations
@@ -59,19 +60,19 @@ from corollary.engines.embedded.closures.graph import (
 
 # -- entries -----------------------------------------------------------------------------------------------------------
 
-# Queued changes to components whose rows may change, and the rows as they were before the update.
+# Queued changes to components whose rows may change, and the rows before the update.
 
 GONE_EDGE, NEW_EDGE, GONE_SEED, NEW_SEED, CHANGED_NODE = range(5)
 
 
 class ComponentRows(NamedTuple):
-    """Rows of components and, during an update, what they were before: `saved[k]` was row `saved_row[k]` (-1: none)."""
+    """Rows of components and, during an update, their old values: `saved[k]` was row `saved_row[k]` (-1: none)."""
 
     bits: Array
     saved: Array
     saved_row: Array
     entries: Array  # next entry of the component, kind, node
-    space: Array  # two rows: what may be lost, what is gained
+    space: Array  # two rows: bits that may be lost, bits that are gained
 
 
 @kernel_part
@@ -103,7 +104,7 @@ def save(shape: ClosureShape, rows: ComponentRows, c: Any, words: int) -> None:
 def start_rows(
     shape: ClosureShape, rows: ComponentRows, gone: Any, new: Any, gone_seeds: Any, new_seeds: Any, words: int
 ) -> None:
-    """Makes entries of all changes; there is space to save a row for each component that is involved."""
+    """Make entries for all changes, with space to save a row for each component involved."""
     component, counters = shape.fields[COMPONENT], shape.counters
     for i in range(counters[INVOLVED_COUNT]):
         save(shape, rows, shape.lanes[INVOLVED, i], words)
@@ -131,7 +132,8 @@ def start_rows(
 
 @kernel_part
 def tell(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, fresh: bool) -> bool:
-    """Makes an entry for every component with an edge to c. The nodes of a fresh one may have had different rows before."""
+    """Make an entry for every component with an edge to c; return whether there was room. Nodes of a fresh c may have
+    had different rows."""
     fields, mark = shape.fields, shape.lanes[COMPONENT_MARK]
     shape.counters[EPOCH] += 2
     epoch = shape.counters[EPOCH]
@@ -152,7 +154,7 @@ def tell(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, fresh: 
 
 @njit(cache=True, nogil=True)
 def restore_rows(shape: ClosureShape, rows: ComponentRows, words: int) -> None:
-    """Rows become what they were when nothing was saved."""
+    """Restore all saved rows."""
     for at in range(shape.counters[SAVED]):
         row = rows.saved_row[at]
         if row >= 0:
@@ -168,7 +170,7 @@ _PARENTS_LOOKED_AT = 64
 
 @njit(cache=True, nogil=True)
 def follow(graph: Graph, shape: ClosureShape, rows: ComponentRows, words: int, limit: int) -> int:
-    """Brings rows up to date, those that others need first. After NEED_ROWS and NEED_SAVED it is called again."""
+    """Bring rows up to date, successors first. After NEED_ROWS and NEED_SAVED it is called again."""
     fields, lanes, counters = shape.fields, shape.lanes, shape.counters
     while counters[HEAP_SIZE] > 0:
         c = lanes[HEAP, 0]
@@ -201,7 +203,7 @@ def _row_for(shape: ClosureShape, c: Any) -> Any:
 
 @kernel_part
 def _compute(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, words: int) -> None:
-    """The row of a component from the rows of all that follow it."""
+    """Compute the row of a component from the rows of its successors."""
     fields, bits = shape.fields, rows.bits
     row = _row_for(shape, c)
     shape.lanes[HEAD, c] = -1
@@ -225,7 +227,7 @@ def _compute(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, wor
 
 @kernel_part
 def _collect(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, words: int) -> bool:
-    """Works off the entries of a component; says whether its row has changed."""
+    """Process the entries of a component; return whether its row has changed."""
     fields, lanes, bits = shape.fields, shape.lanes, rows.bits
     lost, gained = rows.space[0], rows.space[1]
     for word in range(words):
@@ -242,7 +244,7 @@ def _collect(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, wor
             continue
         now = fields[COMPONENT, node]
         if now == c and lanes[ORIGIN, node] < 0:
-            continue  # an edge inside gives nothing but its seed
+            continue  # an edge inside the component contributes only its seed
         origin = lanes[ORIGIN, node] if lanes[ORIGIN, node] >= 0 else now
         at = lanes[SAVED_AT, origin]
         before = rows.saved[at] if at >= 0 else bits[fields[ROW, origin]]
@@ -287,7 +289,7 @@ def _collect(graph: Graph, shape: ClosureShape, rows: ComponentRows, c: int, wor
 
 @kernel_part
 def _other_edge(graph: Graph, shape: ClosureShape, c: int, node: int) -> bool:
-    """Whether another edge leads from component c to the node, as far as a short look tells."""
+    """Return whether a short search finds another edge from component c to the node."""
     start = graph.back.start[node]
     for place in range(start, start + min(graph.back.length[node], _PARENTS_LOOKED_AT)):
         if shape.fields[COMPONENT, graph.back.pool[place]] == c:
@@ -297,7 +299,7 @@ def _other_edge(graph: Graph, shape: ClosureShape, c: int, node: int) -> bool:
 
 @kernel_part
 def _look_for(graph: Graph, shape: ClosureShape, bits: Any, c: int, lost: Any, words: int) -> Any:
-    """Takes from `lost` what seeds and other edges of the component still give; says whether anything is left."""
+    """Remove from `lost` the bits that seeds and other edges of the component still give; return whether any are left."""
     fields = shape.fields
     left = np.uint64(1)
     node = fields[FIRST, c]

@@ -1,4 +1,5 @@
-"""A symmetric-transitive closure that stays exact while its edges change: connected components, searched where they break."""
+"""A symmetric-transitive closure that stays exact while its edges change: connected components, searched where an edge
+is lost."""
 
 from __future__ import annotations
 
@@ -24,20 +25,22 @@ from corollary.engines.embedded.relations.relation import Codes
 
 # -- connectivity ------------------------------------------------------------------------------------------------------
 
-# Connected components of an undirected graph that changes: kernels of the symmetric-transitive closure.
+# Connected components of a changing undirected graph: kernels of the symmetric-transitive closure.
 
-LABEL, NEXT, FIRST, SIZE = range(4)  # of nodes: label, next member; of labels: a member, their number (0: unused)
+LABEL, NEXT, FIRST, SIZE = range(
+    4
+)  # of nodes: label, next member; of labels: a member, the number of members (0: unused)
 FIELDS = 4
 MARK, AHEAD, BEHIND, ORIGIN, TOUCHED, ANCHOR = range(6)
 LANES = 6
 EPOCH, TOUCHED_COUNT, FREE = range(3)
 COUNTERS = 3
-_WHOLE, _NO_ANCHOR = -1, -2  # of a component: nothing is known to have broken; something has
+_WHOLE, _NO_ANCHOR = -1, -2  # states of a component: no break is known; one is known, but no anchor yet
 _MET = 2
 
 
 class Components(NamedTuple):
-    """Labels and members of components; ORIGIN of a node is its label before the update where it has been given another."""
+    """Labels and members of components; ORIGIN of a node is its label before the update, if that has changed."""
 
     fields: Array
     lanes: Array
@@ -56,11 +59,11 @@ def _relabel(parts: Components, node: Any, label: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def separate(out: Lists, back: Lists, parts: Components, gone: Any) -> None:
-    """Brings components in line with edges that have gone.
+    """Adapt components to deleted edges.
 
-    A component in which the ends of every lost edge are still connected is what it was. Otherwise each of its parts has an
-    end of a lost edge in it: all those ends are compared with one of them, the anchor, and what is not connected with it
-    splits off, or the anchor does where its part is the smaller one.
+    A component is unchanged if the ends of every lost edge are still connected. Otherwise each of its parts contains an
+    end of a lost edge: all those ends are compared with one of them, the anchor, and what is not connected with it
+    splits off, or the anchor's part does if it is the smaller one.
     """
     label, anchor = parts.fields[LABEL], parts.lanes[ANCHOR]
     broken = np.empty(len(gone), np.int64)
@@ -89,10 +92,10 @@ def separate(out: Lists, back: Lists, parts: Components, gone: Any) -> None:
 
 @kernel_part
 def _search(out: Lists, back: Lists, parts: Components, u: Any, v: Any) -> Any:
-    """Which of the two (0: u, 1: v) is found not to reach the other, and how much it reaches, or that they meet.
+    """Return which of the two (0: u, 1: v) does not reach the other, and how much it reaches, or that they meet.
 
-    The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges, and stays
-    within their component. What a side has reached is in its queue.
+    The search goes from both ends with equal effort, so it costs no more than twice the smaller side's edges. The nodes
+    that a side has reached are in its queue.
     """
     mark, label = parts.lanes[MARK], parts.fields[LABEL]
     parts.counters[EPOCH] += 2
@@ -110,7 +113,7 @@ def _search(out: Lists, back: Lists, parts: Components, u: Any, v: Any) -> Any:
             for place in range(lists.start[node], lists.start[node] + lists.length[node]):
                 other = lists.pool[place]
                 if label[other] != label[u]:
-                    continue  # a new edge, of which `unite` will know
+                    continue  # a new edge, which `unite` handles
                 if mark[other] == epoch + 1 - side:
                     return _MET, 0
                 if mark[other] != epoch + side:
@@ -123,14 +126,14 @@ def _search(out: Lists, back: Lists, parts: Components, u: Any, v: Any) -> Any:
 
 @kernel_part
 def _split_off(parts: Components, nodes: Any) -> None:
-    """The nodes, whole components of the graph, get a label of their own."""
+    """Give the nodes, which are whole components of the graph, a label of their own."""
     fields = parts.fields
     old = fields[LABEL, nodes[0]]
     parts.counters[FREE] -= 1
     label = parts.free[parts.counters[FREE]]
     for node in nodes:
         _relabel(parts, node, label)
-    # The circle of the old label keeps the others: it is walked once, which lost pairs pay for.
+    # The circular list of the old label keeps the others; walking it once is paid for by the pairs that are lost.
     first, kept = fields[FIRST, old], np.int64(-1)
     node = first
     for _ in range(fields[SIZE, old]):
@@ -153,7 +156,7 @@ def _split_off(parts: Components, nodes: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def unite(parts: Components, new: Any) -> None:
-    """The ends of each new edge get one label, that of the larger side."""
+    """Give the ends of each new edge one label, that of the larger side."""
     fields = parts.fields
     for i in range(len(new)):
         a, b = fields[LABEL, owner_of(new[i])], fields[LABEL, value_of(new[i])]
@@ -177,7 +180,7 @@ def unite(parts: Components, new: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def gather(parts: Components) -> Any:
-    """All members, with their labels before and after, of the components that an update has touched; ends the update."""
+    """Return all members, with their old and new labels, of the components that an update has changed; end the update."""
     fields, lanes, counters = parts.fields, parts.lanes, parts.counters
     counters[EPOCH] += 2
     epoch = counters[EPOCH]
@@ -186,7 +189,7 @@ def gather(parts: Components) -> Any:
     for i in range(counters[TOUCHED_COUNT]):
         node = lanes[TOUCHED, i]
         for label in (fields[LABEL, node], lanes[ORIGIN, node]):
-            # Labels and nodes have numbers from one range, and marks of an epoch are not needed beyond it.
+            # Labels and nodes are numbered in one range, and marks of an epoch are not needed any more.
             if lanes[MARK, label] != epoch and fields[SIZE, label] > 0:
                 lanes[MARK, label] = epoch
                 labels[count] = label
@@ -210,7 +213,7 @@ def gather(parts: Components) -> Any:
 
 @njit(cache=True, nogil=True)
 def emit_across(group: Any, part: Any, codes: Any, rows: Any) -> int:
-    """Writes the pairs of codes of one group and different parts; both ascend, the group first. Gives their number."""
+    """Write the pairs of codes of one group and different parts, both ascending, group first; return their number."""
     at, start = 0, 0
     while start < len(group):
         end = start
@@ -239,16 +242,16 @@ _EMPTY = np.empty((0, 2), np.uint32)
 
 @dataclass(frozen=True, eq=False)
 class SymmetricUndo:
-    """Takes one update back, as long as it is the closure's last."""
+    """A token to undo one update, as long as it is the closure's last."""
 
     changes: Changes
 
 
 class MaintainedSymmetricClosure:
-    """All pairs within a connected component; with `guarded` only those reflexive pairs that are edges.
+    """All pairs within a connected component; if `guarded`, only those reflexive pairs that are edges.
 
-    Edges are a set of directed pairs: (a, b) and (b, a) are two, and each of them connects a and b. Removed edges need not be
-    there, added ones may be there, and what is removed and added in one update is there afterwards.
+    Edges are a set of directed pairs: (a, b) and (b, a) are two, and each of them connects a and b. Removed edges need
+    not exist, added ones may exist, and an edge that is both removed and added exists afterwards.
     """
 
     def __init__(self, edges: Codes, universe: int, *, guarded: bool = False) -> None:
@@ -270,20 +273,20 @@ class MaintainedSymmetricClosure:
     # -- changes -----------------------------------------------------------------------------------------------------
 
     def update(self, removed: Codes = _EMPTY, added: Codes = _EMPTY) -> PairDifference:
-        """Changes the edges; gives what changed in the closure."""
+        """Change the edges; return what changed in the closure."""
         self._graph.prepare(added, None)
         self._cover()
         return self._follow(self._graph.change(removed, added, None, None))
 
     @property
     def undo_token(self) -> SymmetricUndo:
-        """Return an object that takes the last update back."""
+        """Return a token with which to undo the last update."""
         if self._undo is None:
             raise ValueError("there is no update to take back")
         return self._undo
 
     def undo(self, token: SymmetricUndo) -> None:
-        """The closure becomes what it was before its last update, whose token this is."""
+        """Undo the last update, to which the token belongs."""
         if token is not self._undo:
             raise ValueError("only the last update can be taken back, and only once")
         self._graph.take_back(token.changes)
@@ -293,11 +296,11 @@ class MaintainedSymmetricClosure:
         del self._journal[-2:]
 
     def begin(self) -> None:
-        """From now on updates are remembered, for `roll_back`; those before are final."""
+        """Record updates from now on for `roll_back`; earlier ones are final."""
         self._journal = []
 
     def roll_back(self) -> None:
-        """Takes all updates since `begin` back, the last first, by opposite updates."""
+        """Undo all updates since `begin`, the last first, by opposite updates."""
         journal, self._journal = self._journal, []
         for changes in reversed(journal):
             self._graph.take_back(changes)
@@ -305,7 +308,7 @@ class MaintainedSymmetricClosure:
         self._undo, self._journal = None, []
 
     def _cover(self) -> None:
-        """Takes in the nodes that the graph has numbered, each as a component of its own."""
+        """Add the nodes that the graph has numbered, each as a component of its own."""
         capacity, old = self._graph.capacity, self._parts.fields.shape[1]
         if capacity > old:
             grown = _parts(capacity)
@@ -322,7 +325,7 @@ class MaintainedSymmetricClosure:
             self._nodes = self._graph.nodes.count
 
     def _follow(self, changes: Changes) -> PairDifference:
-        """Brings components in line with a graph that has changed already."""
+        """Follow a graph that has already changed."""
         parts, graph = self._parts, self._graph.arrays
         separate(graph.out, graph.back, parts, changes.gone)
         unite(parts, changes.new)
@@ -336,7 +339,7 @@ class MaintainedSymmetricClosure:
         self._loop[gone_loops], self._loop[new_loops] = False, True
         has = self._loop[nodes]
         if not self._guarded and len(nodes):
-            # Extra nodes may share a component with others that are not listed: its size is what it was.
+            # Extra nodes may share a component with others that are not listed, whose size has not changed.
             sizes = np.bincount(old, minlength=int(new.max()) + 1)
             old_sizes = sizes[old]
             old_sizes[len(old) - len(extra) :] = parts.fields[SIZE, old[len(old) - len(extra) :]]
@@ -353,7 +356,7 @@ class MaintainedSymmetricClosure:
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def rows(self) -> Codes:
-        """All pairs."""
+        """Return all pairs."""
         nodes = np.arange(self._nodes)
         return self._within(nodes).rows()
 
@@ -364,7 +367,7 @@ class MaintainedSymmetricClosure:
         return _across(labels, nodes, codes, codes[reflexive])
 
     def contains(self, pairs: Codes) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """For each pair whether it is in the closure."""
+        """Return, for each pair, whether it is in the closure."""
         left, right = self._graph.nodes.find(pairs[:, 0]), self._graph.nodes.find(pairs[:, 1])
         known = (left != NO_NODE) & (right != NO_NODE)
         found = np.zeros(len(pairs), np.bool_)
@@ -383,7 +386,7 @@ def _parts(capacity: int) -> Components:
 
 
 def _across(group: Array, part: Array, codes: Codes, reflexive: Codes) -> Some:
-    """The pairs of codes in one group and different parts, and the reflexive pairs."""
+    """Return the pairs of codes in one group and different parts, and the reflexive pairs."""
     order = np.lexsort((part, group))
     group, part, codes = group[order], part[order], codes[order]
     count = int((_run_lengths(group) ** 2).sum() - (_run_lengths(group, part) ** 2).sum())
@@ -398,7 +401,7 @@ def _across(group: Array, part: Array, codes: Codes, reflexive: Codes) -> Some:
 
 
 def _run_lengths(*columns: Array) -> Array:
-    """How long the runs of equal rows are."""
+    """Return the lengths of runs of equal rows."""
     if not len(columns[0]):
         return np.zeros(0, np.int64)
     starts = np.ones(len(columns[0]), np.bool_)

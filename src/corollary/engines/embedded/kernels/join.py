@@ -1,13 +1,17 @@
 """The join kernel: one compiled loop that runs the join pipeline of any rule, from the first row to the inserted head.
 
-A pipeline is a list of *levels*. A level goes over the rows of a relation (all rows of a range, or those that an index finds
-for the registers bound so far), binds registers, and has *tests* that a row must pass before the next level is entered. The
-registers of the head are inserted into the head's relation: a duplicate is recognised before it is stored. Keys wait in a
-small buffer between computing their place in the hash table and looking there, which hides the latency of memory.
+A pipeline is a list of *levels*. A level visits rows of a relation (all rows of a range, or those that an index finds
+for the registers bound so far), binds registers, and has *tests* that a row must pass before the next level is entered.
+The registers of the head are inserted into the head's relation, and a duplicate is recognised before it is stored. Keys
+wait in a small buffer between computing their slot in the hash table and looking there, which hides the latency of
+memory.
 
-The kernel stops when the head's relation is full, when its budget of rule instances is spent or when the pipeline is done,
-and goes on from its state in the next call. A scan on the outermost level is taken piece by piece: several threads can share
-the pieces of one pipeline, each with a state of its own and with rows of its own to write to.
+The kernel stops when the head's relation is full, when its budget of rule instances is spent or when the pipeline is
+done, and continues from its state in the next call. The scan of the outermost level is divided into pieces: several
+threads can share the pieces of one pipeline, each with its own state and its own area for new rows.
+
+All arrays are passed as addresses and read without bounds checks: that way one compiled kernel serves every rule, and
+the inner loop has nothing but the loads that the join needs.
 """
 
 from __future__ import annotations
@@ -54,21 +58,21 @@ from corollary.engines.embedded.values.universe import hash_word
 # Integer operations inside the join kernel: codes of computed integers, equality of constants, comparisons of terms.
 
 COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE = 0, 1, 2, 3, 4, 5
-# At the place of its keys, such a test has a program: PUSH of a register or a number, or an operation on what was pushed.
-COMPUTE, SAME, ORDER = 13, 14, 20  # ORDER plus a comparison
+# Instead of keys, such a test has a program: PUSH of a register or a number, or an operation on the pushed values.
+COMPUTE, SAME, ORDER = 13, 14, 20  # ORDER plus a comparison operator
 PUSH_REGISTER, PUSH_NUMBER, ADD, SUBTRACT, MULTIPLY, NEGATE = 0, 1, 2, 3, 4, 5
-# Fields of the universe while rounds run: arrays, the hash table, how many constants there are and may be, and why it stopped.
+# Fields of the universe during rounds: arrays, the hash table, the number of constants and its maximum, and why it stopped.
 U_KINDS, U_WORDS, U_TABLE, U_SHIFT, U_MASK, U_SIZE, U_LIMIT, U_STOP = 0, 1, 2, 3, 4, 5, 6, 7
 UNIVERSE_SIZE = 8
 FAILS, HOLDS, STOP = 0, 1, 2
-NOT_WORDS, NO_ROOM = 1, 2  # something else than small integers was met; the universe is full
+NOT_WORDS, NO_ROOM = 1, 2  # anything but small integers occurred; the universe is full
 _DOUBLE, _LITERAL, _OPAQUE, _INTEGER = 1, 7, 9, 0  # kinds of constants
-_SMALL, _SMALL_FACTOR = 1 << 61, 1 << 30  # sums and products of these stay within 64 bits
+_SMALL, _SMALL_FACTOR = 1 << 61, 1 << 30  # sums and products of numbers up to these stay within 64 bits
 
 
 @njit(cache=True, nogil=True)
 def on_words(tests: Any, at: Any, universe: Any, operator: Any, registers: Any) -> int:
-    """Computations and comparisons of integers; what cannot be done here stops the pipeline, and is done otherwise then."""
+    """Compute or compare integers; if that is not possible here, the pipeline stops and is run in the ordinary way."""
     if load_u64(universe, U64(U_STOP)) != U64(0):
         return STOP
     kinds = load_u64(universe, U64(U_KINDS))
@@ -80,7 +84,7 @@ def on_words(tests: Any, at: Any, universe: Any, operator: Any, registers: Any) 
                 store_u64(universe, U64(U_STOP), U64(NOT_WORDS))
                 return STOP
         return HOLDS if left == right else FAILS
-    # Where the program ends, where it keeps what was pushed, and the register that gets the result.
+    # Where the program ends, where its stack is, and the register for the result.
     stop, stack, target, checks = (
         field(tests, at),
         field(tests, at + U64(1)),
@@ -133,7 +137,7 @@ def on_words(tests: Any, at: Any, universe: Any, operator: Any, registers: Any) 
         if operator == U64(ORDER + COMPARE_GT):
             return HOLDS if before > last else FAILS
         return HOLDS if before >= last else FAILS
-    # The code of the result, which it gets now if it has none.
+    # The code of the result; a new constant is added to the universe.
     table, mask, words = (
         load_u64(universe, U64(U_TABLE)),
         load_u64(universe, U64(U_MASK)),
@@ -167,14 +171,14 @@ def on_words(tests: Any, at: Any, universe: Any, operator: Any, registers: Any) 
 
 # -- ordered level -----------------------------------------------------------------------------------------------------
 
-# A level of the join kernel that goes over rows in order: those between two ends, then those that are not in order yet.
+# A level that visits rows in order: those between two ends, then those that are not ordered yet.
 
-# Its fields, after those that every level has: the rows in order of the values of a term, and how many of them have one; from a
-# row on they are not in order yet.
+# Its fields, after those of every level: the rows in order of the values of a term, and how many of them have a value;
+# rows from a number on are not ordered yet.
 L_ORDERED, L_VALUED, L_TAIL = 20, 21, 22
 # Where the codes of the values are, and kind and rank of every code.
 L_CODES, L_STRIDE, L_OFFSET, L_KINDS, L_RANKS = 23, 24, 25, 26, 27
-# Both ends of the range, each followed by its register; whether one row is as good as many.
+# Both ends of the range, each followed by its register; whether one matching row is enough.
 L_LOWER, L_UPPER, L_ONCE = 28, 30, 32
 # The key column that comes first in the order: 0 or its rows, their arity, the column, its register.
 L_PREFIXES, L_ARITY_OF_PREFIX, L_COLUMN, L_PREFIX_AT = 33, 34, 35, 36
@@ -184,7 +188,8 @@ NO_END, OPEN, CLOSED = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def _first_beyond(levels: Any, base: Any, prefix: Any, kind: Any, rank: Any, passes_equal: Any) -> Any:
-    """The first place in order whose value is larger than one of this kind and rank, or as large where equal ones do not pass."""
+    """Return the first position in order with a value larger than one of this kind and rank (or equal, unless
+    `passes_equal`)."""
     ordered, kinds, ranks = (
         field(levels, base + L_ORDERED),
         field(levels, base + L_KINDS),
@@ -224,7 +229,7 @@ def _first_beyond(levels: Any, base: Any, prefix: Any, kind: Any, rank: Any, pas
 
 @njit(cache=True, nogil=True)
 def range_of(levels: Any, base: Any, size: Any, registers: Any) -> Any:
-    """The places of an index in order between the ends of a range, or the rows that are not in order yet where there are none."""
+    """Return the positions of an ordered index between the ends of a range; the unordered rows if there are none."""
     kinds, ranks = field(levels, base + L_KINDS), field(levels, base + L_RANKS)
     lower, upper = field(levels, base + L_LOWER), field(levels, base + L_UPPER)
     lowest, highest = -np.inf, np.inf
@@ -238,7 +243,7 @@ def range_of(levels: Any, base: Any, size: Any, registers: Any) -> Any:
         if upper != U64(NO_END) and other != kind:
             return U64(0), U64(0)
         kind = other
-    if kind == U64(0) or not lowest <= highest:  # values without an order, NaN, or ends the wrong way round
+    if kind == U64(0) or not lowest <= highest:  # values without an order, NaN, or an empty range
         return U64(0), U64(0)
     prefix = U64(0)
     if field(levels, base + L_PREFIXES) != U64(0):
@@ -255,7 +260,7 @@ def range_of(levels: Any, base: Any, size: Any, registers: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def is_in_range(levels: Any, base: Any, row: Any, registers: Any) -> bool:
-    """Whether a row that is not in order yet lies in the range."""
+    """Return whether a row that is not ordered yet lies in the range."""
     prefixes = field(levels, base + L_PREFIXES)
     if prefixes != U64(0):
         key = load_u32(prefixes, row * field(levels, base + L_ARITY_OF_PREFIX) + field(levels, base + L_COLUMN))
@@ -286,50 +291,51 @@ def is_in_range(levels: Any, base: Any, row: Any, registers: Any) -> bool:
 
 # -- join --------------------------------------------------------------------------------------------------------------
 
-# A level: its fields. What it does to columns (column, kind, register) and its key registers stand after all levels, where
-# two of its fields say: a relation may be as wide as it likes, and a rule as long.
+# The fields of a level. Its actions on columns (column, kind, register) and its key registers are stored after all
+# levels, at offsets in two of its fields, so that neither the width of a relation nor the length of a rule is limited.
 L_OP, L_ARITY, L_LOW, L_HIGH = 0, 1, 2, 3
-L_ROWS, L_ENTRIES, L_NEXT, L_HASHED, L_KEYS, L_GROUPS, L_SHIFT, L_MASK = 4, 5, 6, 7, 8, 9, 10, 11  # an index's fields
+L_ROWS, L_ENTRIES, L_NEXT, L_HASHED, L_KEYS, L_GROUPS, L_SHIFT, L_MASK = 4, 5, 6, 7, 8, 9, 10, 11  # fields of an index
 L_ACTIONS, L_KEY_COUNT, L_FIRST_TEST, L_LAST_TEST = 12, 13, 14, 15
-L_ACTION_AT, L_KEY_AT, L_FLAGS, L_HIDDEN = 16, 17, 18, 19  # rows whose flags have a hidden one are left out
-# After them those of an index in order: see `ordered_level`.
+L_ACTION_AT, L_KEY_AT, L_FLAGS, L_HIDDEN = 16, 17, 18, 19  # rows with a hidden flag are skipped
+# After them, the fields of an ordered index: see above.
 LEVEL_SIZE = 20 + ORDERED_SIZE
 ACTION_SIZE = 3
-LEAST_ACTIONS = 2  # the kernel looks at two actions of a level without asking how many there are
+LEAST_ACTIONS = 2  # the kernel reads two actions of a level before it knows their number
 
-# All rows; a range of clustered rows; a chain of rows; a range of rows in order, then those that are not in order yet.
+# How a level visits rows: all rows; a range of clustered rows; a chain of rows; a range of ordered rows, then the
+# unordered ones.
 SCAN, RANGE, CHAIN, ORDERED = 0, 1, 2, 3
 BIND, CHECK = 0, 1
 
-# A test: its fields. The registers of its key or arguments stand after all tests.
+# The fields of a test. The registers of its key or arguments are stored after all tests.
 T_OP, T_NEGATED, T_CHAIN, T_KEY_COUNT, T_CLASS, T_ORDER = 0, 1, 2, 3, 4, 5
-T_TABLE, T_ROWS, T_SHIFT, T_MASK, T_BITS = 6, 7, 8, 9, 10  # a set's fields
-T_INDEX, T_ENTRIES, T_HASHED, T_KEYS = 11, 12, 14, 15  # an index's fields, in the order of a level
+T_TABLE, T_ROWS, T_SHIFT, T_MASK, T_BITS = 6, 7, 8, 9, 10  # fields of a set
+T_INDEX, T_ENTRIES, T_HASHED, T_KEYS = 11, 12, 14, 15  # fields of an index, in the order of a level
 T_KEY_AT, T_FLAGS, T_HIDDEN = 19, 20, 21
 TEST_SIZE = 22
-LEAST_KEYS = 2  # and at two registers of a test
+LEAST_KEYS = 2  # likewise two key registers of a test
 
 MEMBER, EXISTS = 10, 11
-VALUE = 12  # no test of a row alone: gives a register the value key of another, and fails where there is none
+VALUE = 12  # binds a register to the value key of another one, and fails if there is none
 
 # Scalars of the state.
 S_DEPTH, S_BUFFERED, S_SIZE, S_INSTANCES, S_STARTED = 0, 1, 2, 3, 4
-# Scalars of the head: its set's fields, what to do with a row, and whether a count went beyond its 32 bits.
+# Scalars of the head: fields of its set, what to do with a row, and whether a count exceeded 32 bits.
 H_TABLE, H_ROWS, H_SHIFT, H_MASK, H_BITS, H_ARITY, H_LIMIT, H_INSERTS, H_COUNTS, H_SHARED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 H_OVERFLOWN = 10
 HEAD_SIZE = 11
-# The pieces of the outermost scan: where the next one starts, and how long it is.
+# The pieces of the outermost scan: where the next one starts, and their length.
 P_NEXT, P_LENGTH = 0, 1
 
 BUFFER = 64
 DONE, FULL, YIELDED = 0, 1, 2
 
-# In the kernel, levels, tests and registers are addresses: an array would check every index for being negative.
+# Levels, tests and registers are addresses here, because indexing an array would check every index for being negative.
 
 
 @njit(inline="always")
 def _key_of(fields: Any, at: Any, count: Any, registers: Any) -> Any:
-    """Up to two key registers make an exact key; more make a hash, and the level checks the columns."""
+    """Return the key of registers: exact for up to two; otherwise a hash, and the level compares the columns."""
     if count == U64(1):
         return U64(_register(fields, at, registers))
     if count == U64(2):
@@ -342,7 +348,7 @@ def _key_of(fields: Any, at: Any, count: Any, registers: Any) -> Any:
 
 @njit(inline="always")
 def _entry(fields: Any, base: Any, hashed: Any, key: Any) -> Any:
-    """The entry of an index for a key, or NONE."""
+    """Return the entry of an index for a key, or NONE."""
     if hashed == U64(0):
         return key
     keys, groups = _field(fields, base), _field(fields, base + 1)
@@ -354,11 +360,11 @@ def _compare(tests: Any, t: Any, operator: Any, registers: Any) -> Any:
     at = _field(tests, t + T_KEY_AT)
     left, right = U64(_register(tests, at, registers)), U64(_register(tests, at + U64(1), registers))
     kinds, order = _field(tests, t + T_CLASS), _field(tests, t + T_ORDER)
-    if kinds == U64(0):  # no number in the universe has a twin of another type: equality is identity
+    if kinds == U64(0):  # no number in the universe equals one of another type: equality is identity
         return (left == right) == (operator == U64(COMPARE_EQ))
     left_kind, right_kind = load_u8(kinds, left), load_u8(kinds, right)
     if operator <= U64(COMPARE_NE):
-        if left_kind == right_kind and (left_kind == 1 or left_kind > 4):  # numbers and moments
+        if left_kind == right_kind and (left_kind == 1 or left_kind > 4):  # kinds of numbers and moments
             return (load_f64(order, left) == load_f64(order, right)) == (operator == U64(COMPARE_EQ))
         return (left == right) == (operator == U64(COMPARE_EQ))
     if left_kind != right_kind or left_kind == 0:
@@ -406,7 +412,7 @@ def _takes_value(tests: Any, t: Any, registers: Any) -> Any:
 
 @njit(inline="always")
 def _is_member(tests: Any, t: Any, registers: Any) -> Any:
-    """Whether the fact with these registers is in the relation's set."""
+    """Return whether the fact with these registers is in the relation's set."""
     count, bits, at = _field(tests, t + T_KEY_COUNT), _field(tests, t + T_BITS), _field(tests, t + T_KEY_AT)
     table, shift, mask = _field(tests, t + T_TABLE), _field(tests, t + T_SHIFT), _field(tests, t + T_MASK)
     if bits == U64(0):
@@ -427,7 +433,7 @@ def _is_member(tests: Any, t: Any, registers: Any) -> Any:
 
 @njit(inline="always")
 def _exists(tests: Any, t: Any, registers: Any) -> Any:
-    """Whether an index has an entry for these registers (keys of three and more registers never come here)."""
+    """Return whether an index has an entry for these registers (two at most)."""
     key = _key_of(tests, _field(tests, t + T_KEY_AT), _field(tests, t + T_KEY_COUNT), registers)
     entry = _entry(tests, t + T_KEYS, _field(tests, t + T_HASHED), key)
     if entry == U64(NONE):
@@ -471,7 +477,7 @@ def _enter(levels: Any, depth: Any, registers: Any, current: Any, end: Any) -> N
 
 @njit(inline="always")
 def _take_piece(levels: Any, pieces: Any, current: Any, end: Any) -> bool:
-    """Goes on with the next piece of the outermost scan that nobody has taken; False where none is left."""
+    """Continue with the next piece of the outermost scan that no thread has taken; return False if none is left."""
     length, high = load_u64(pieces, U64(P_LENGTH)), _field(levels, L_HIGH)
     low = add_u64(pieces, U64(P_NEXT), length)
     if low >= high:
@@ -483,7 +489,7 @@ def _take_piece(levels: Any, pieces: Any, current: Any, end: Any) -> bool:
 
 @njit(inline="always")
 def _accept(levels: Any, base: Any, row: Any, registers: Any) -> bool:
-    """Binds the registers of a level to a row; False where the row does not fit."""
+    """Bind the registers of a level to a row; return False if the row does not match."""
     rows, arity = _field(levels, base + L_ROWS), _field(levels, base + L_ARITY)
     start = _field(levels, base + L_ACTION_AT)
     for action in range(_field(levels, base + L_ACTIONS)):
@@ -499,7 +505,7 @@ def _accept(levels: Any, base: Any, row: Any, registers: Any) -> bool:
 
 @njit(inline="always")
 def _only_binds(levels: Any, base: Any) -> Any:
-    """Whether a level binds one or two registers and compares nothing."""
+    """Return whether a level binds one or two registers and compares nothing."""
     actions, kinds = _field(levels, base + L_ACTIONS), _field(levels, base + L_ACTION_AT) + U64(1)
     first, second = _field(levels, kinds) == U64(BIND), _field(levels, kinds + U64(ACTION_SIZE)) == U64(BIND)
     return (actions == U64(1) and first) or (actions == U64(2) and first and second)
@@ -507,14 +513,14 @@ def _only_binds(levels: Any, base: Any) -> Any:
 
 @njit(inline="always")
 def _tests_a_bit(tests: Any, t: Any) -> Any:
-    """Whether a test asks for a pair in a bitmap."""
+    """Return whether a test looks up a pair in a bitmap."""
     is_positive = _field(tests, t + T_NEGATED) == U64(0)
     return is_positive and _field(tests, t + T_OP) == U64(MEMBER) and _field(tests, t + T_BITS) == U64(BITMAP)
 
 
 @njit(inline="always")
 def _flush(head: Any, keys: Any, waiting: Any, count: Any, size: Any) -> Any:
-    """Inserts the buffered heads; gives the new size of the relation."""
+    """Insert the buffered heads; return the new size of the relation."""
     rows, arity = U64(head[H_ROWS]), U64(head[H_ARITY])
     table, shift, mask, bits = U64(head[H_TABLE]), U64(head[H_SHIFT]), U64(head[H_MASK]), U64(head[H_BITS])
     shared = head[H_SHARED] == 1
@@ -542,7 +548,7 @@ def _flush(head: Any, keys: Any, waiting: Any, count: Any, size: Any) -> Any:
         for i in range(count):
             key = load_u64(keys, U64(i))
             if insert_key_shared(table, shift, mask, key) if shared else insert_key(table, shift, mask, key):
-                store_u64(rows, size, key)  # a packed pair is what its row looks like in memory
+                store_u64(rows, size, key)  # a packed pair has the same bytes as its row
                 size += U64(1)
     else:
         field = (U64(1) << bits) - U64(1)
@@ -572,7 +578,7 @@ def run_pipeline(
     level_count: int,
     budget: int,
 ) -> int:
-    """Runs or goes on running a pipeline; see the module for what the arrays hold. Returns DONE, FULL or YIELDED."""
+    """Start or continue a pipeline and return DONE, FULL or YIELDED; the module describes the arrays."""
     levels, tests = U64(level_fields.ctypes.data), U64(test_fields.ctypes.data)
     registers, heads = U64(register_values.ctypes.data), U64(head_registers.ctypes.data)
     keys, waiting = U64(key_buffer.ctypes.data), U64(row_buffer.ctypes.data)
@@ -592,7 +598,7 @@ def run_pipeline(
             depth = -1
         else:
             _enter(levels, 0, registers, current, end)
-    if buffered == U64(BUFFER):  # stopped with a full buffer: there is room now
+    if buffered == U64(BUFFER):  # it stopped with a full buffer, and now there is room
         size = _flush(head, keys, waiting, buffered, size)
         buffered = U64(0)
     while status == DONE:
@@ -618,7 +624,7 @@ def run_pipeline(
         row = current[depth]
         stop = U64(NONE) if is_chain else end[depth]
         source, source_arity = _field(levels, base + L_ROWS), _field(levels, base + L_ARITY)
-        # What most levels do needs no look at their fields row by row: they bind two columns, or one, here bound twice.
+        # Most levels bind one or two columns and compare nothing; they skip reading the fields of actions for each row.
         action = _field(levels, base + L_ACTION_AT)
         other = action + (U64(ACTION_SIZE) if _field(levels, base + L_ACTIONS) == U64(2) else U64(0))
         column, target = _field(levels, action), _field(levels, action + U64(2))
@@ -642,10 +648,10 @@ def run_pipeline(
                             continue
                     else:
                         this = U64(load_u32(ordered, this))
-                        if row == stop and tail < high:  # now those that are not in order yet
+                        if row == stop and tail < high:  # now those that are not ordered yet
                             row, stop = tail, high
                             end[depth] = stop
-                        if this >= high:  # newer than what this version means
+                        if this >= high:  # newer than the rows of this version
                             continue
                 if flags != U64(0) and (U64(load_u8(flags, this)) & hidden) != U64(0):
                     continue
@@ -665,7 +671,7 @@ def run_pipeline(
             current[depth] = row
             depth += 1 if entered else -1
             continue
-        # The innermost level: this is where the time goes. Its one test is often whether a pair is in a bitmap.
+        # The innermost level takes most of the time. Often its only test looks up a pair in a bitmap, which is done inline.
         t = first_test * TEST_SIZE
         tests_a_bit = last_test == first_test + 1 and _tests_a_bit(tests, t)
         bitmap, stride = _field(tests, t + T_TABLE), _field(tests, t + T_SHIFT)
@@ -706,7 +712,7 @@ def run_pipeline(
             elif has_tests and not _passes(tests, first_test, last_test, registers):
                 continue
             if not inserts:
-                if size == limit:  # come back to this row when there is room
+                if size == limit:  # continue with this row when there is room
                     row = here
                     if is_ordered:
                         end[depth] = here_stop

@@ -1,4 +1,4 @@
-"""A rule plan made ready for the join kernel: its levels, tests and registers as flat arrays of numbers."""
+"""A rule plan prepared for the join kernel: its levels, tests and registers as flat arrays of numbers."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _COMPARISONS = {
 
 @dataclass(frozen=True)
 class WordTest:
-    """A computation or comparison of integers inside the kernel, as `rounds` has it: an operation and its program."""
+    """A computation or comparison of integers inside the kernel, as rounds use it: an operation and its program."""
 
     operation: int
     cells: tuple[int, ...]
-    depth: int  # how much the program pushes at most
+    depth: int  # the depth of the stack that the program needs
     negated: bool = False
 
 
@@ -47,32 +47,32 @@ _Test: TypeAlias = Access | Absence | Compare | ValueOf | WordTest
 
 
 class Rows(Protocol):
-    """The part of an evaluation that a pipeline uses."""
+    """What a pipeline needs of an evaluation."""
 
     universe: Universe
 
     def relation(self, source: Atom | AggregateSource) -> Relation: ...
 
     def row_range(self, source: Atom | AggregateSource, version: Version) -> tuple[int, int]:
-        """The numbers of the rows that this version of the source means."""
+        """Return the row numbers that belong to this version of the source."""
         ...
 
     def is_growing(self, source: Atom | AggregateSource) -> bool:
-        """Whether the relation gets new rows while the hyper-node is evaluated."""
+        """Return whether the relation gets new rows while the hyper-node is evaluated."""
         ...
 
     def projection(self, source: Atom, columns: tuple[Column, ...]) -> Relation:
-        """The distinct key columns of the rows that fit the other columns."""
+        """Return the distinct key columns of the rows that match the other columns."""
         ...
 
     def visibility(self, source: Atom | AggregateSource) -> tuple[np.ndarray[Any, Any], int] | None:
-        """The flags of the rows, and those of them that hide a row; None where every row is visible."""
+        """Return the flags of the rows, and those flags that hide a row; None if every row is visible."""
         ...
 
     def order(self, *, texts: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
-        """Kind and rank of every constant for comparisons, of texts where some are compared by order.
+        """Return kind and rank of every constant for comparisons; with `texts`, texts have ranks, too.
 
-        None where equality is identity and nothing is ordered.
+        None if equality is identity and nothing is ordered.
         """
         ...
 
@@ -82,12 +82,12 @@ class Rows(Protocol):
         ...
 
     def compares_columns(self, *, texts: bool) -> bool:
-        """Whether ranks would cost more than comparing whole columns of values."""
+        """Return whether computing ranks would cost more than comparing whole columns of values."""
         ...
 
 
 class Pipeline:
-    """Levels and tests up to the point where bindings leave the kernel. `impossible` pipelines give nothing."""
+    """Levels and tests up to the point where bindings leave the kernel. `impossible` pipelines return nothing."""
 
     def __init__(self, rows: Rows, registers: dict[str, int], constants: dict[Constant, int]) -> None:
         self._rows = rows
@@ -95,25 +95,25 @@ class Pipeline:
         self._constants = constants
         self._levels: list[tuple[Access | Relation, tuple[Column, ...]]] = []
         self._tests: list[list[_Test]] = [[]]
-        self._orders = False  # some test compares by order
+        self._orders = False  # a test compares by order
         self._fields: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None = None
         self._level_places: list[_Place] = []
         self._test_places: list[_Place] = []
         self._needed: list[Atom | AggregateSource] = []
         self._forbidden: list[Atom] = []
         self._universe_fields: np.ndarray[Any, Any] | None = None
-        self.codes = 0  # every code below may be a key, also where the universe is smaller
+        self.codes = 0  # every code below may be a key, even beyond the current universe
         self.impossible = False
-        self.workers: list[Worker] = []  # kept from round to round
+        self.workers: list[Worker] = []  # kept between rounds
 
     def refresh(self) -> None:
-        """Finds out whether relations that must have rows are empty now, or the other way round."""
+        """Check again whether relations that must have rows are empty, or the reverse."""
         self.impossible = any(self._rows.relation(source).size == 0 for source in self._needed) or any(
             self._rows.relation(source).size > 0 for source in self._forbidden
         )
 
     def is_impossible_for_good(self, growing: Container[str]) -> bool:
-        """Whether a relation that does not grow has no rows, though it must, or the other way round."""
+        """Return whether a relation that does not grow is empty and must not be, or the reverse."""
         needed = [source for source in self._needed if not (isinstance(source, Atom) and source.predicate in growing)]
         return any(self._rows.relation(source).size == 0 for source in needed) or any(
             self._rows.relation(source).size > 0 for source in self._forbidden
@@ -124,7 +124,7 @@ class Pipeline:
         return not self._levels and not self._tests[0]
 
     def scan(self, buffer: Relation, registers: Sequence[int]) -> None:
-        """Starts from the bindings that an earlier pipeline left in a buffer."""
+        """Start with the bindings that an earlier pipeline left in a buffer."""
         self._add_level(buffer, tuple(Column(Use.BIND, register) for register in registers))
 
     def access(self, access: Access) -> None:
@@ -155,11 +155,11 @@ class Pipeline:
         self._orders |= compare.orders
 
     def value(self, value: ValueOf) -> None:
-        """The value key of a variable, which is known from here on."""
+        """Bind a register to the value key of a variable."""
         self._tests[-1].append(value)
 
     def words(self, test: WordTest, universe: np.ndarray[Any, Any]) -> None:
-        """Something about integers that is done in the kernel, over a universe that these are the fields of."""
+        """Add an operation on integers inside the kernel; `universe` are the fields of its universe."""
         self._universe_fields = universe
         self._tests[-1].append(test)
 
@@ -173,7 +173,8 @@ class Pipeline:
     # -- arrays ------------------------------------------------------------------------------------------------------
 
     def encode(self, *, begins: bool = True) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], int]:
-        """The arrays of levels and tests with current addresses, and the number of levels; `begins` a run, or goes on with it."""
+        """Return the arrays of levels and tests with current addresses, and the number of levels; `begins` tells
+        whether a run starts or continues."""
         if self._fields is None:
             self._fields = self._lay_out()
         for depth, place in enumerate(self._level_places):
@@ -206,11 +207,11 @@ class Pipeline:
         return max(1, len(self._levels))
 
     def _lay_out(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Makes the arrays and writes what stays the same in all rounds: what happens to columns, and which registers."""
+        """Make the arrays and write the parts that stay the same in all rounds: actions on columns, and registers."""
         levels = self._levels or [(_ONE_ROW, ())]
         tests = [test for some in self._tests[: len(levels)] for test in some]
         keys_of_levels = [_index_registers(source) for source, _ in levels]
-        # Keys of three and more columns are hashes, and a scan has no index at all: there the key columns are compared.
+        # Keys of three and more columns are hashes, and a scan has no index: in both cases the key columns are compared.
         actions = [
             _actions(columns, compares_keys=_compares_keys(source, keys))
             for (source, columns), keys in zip(levels, keys_of_levels, strict=True)
@@ -220,7 +221,7 @@ class Pipeline:
             len(levels) * join.LEVEL_SIZE + sum(action_cells) + sum(map(len, keys_of_levels)), np.int64
         )
         registers = [self._registers_of(test) for test in tests]
-        # One test more than there are: the kernel has a look at the first one of a level that may have none.
+        # One test too many, because the kernel reads the first test of a level before it knows whether there is one.
         key_cells = [
             max(join.LEAST_KEYS, len(some)) + (test.depth if isinstance(test, WordTest) else 0)
             for test, some in zip(tests, registers, strict=True)
@@ -300,7 +301,7 @@ class Pipeline:
 
     def _encode_visibility(self, fields: np.ndarray[Any, Any], source: Atom | AggregateSource, at: int) -> None:
         visibility = self._rows.visibility(source)
-        # Where no row is hidden any more, the flags of an earlier run must not be looked at.
+        # If no row is hidden any more, the flags of an earlier run must not be read.
         fields[at], fields[at + 1] = (address(visibility[0]), visibility[1]) if visibility is not None else (0, 0)
 
     def _encode_member(self, fields: np.ndarray[Any, Any], relation: Relation) -> None:
@@ -362,7 +363,7 @@ class Pipeline:
         return order
 
     def _encode_order(self) -> None:
-        # All ask alike: one that needs no ranks of texts must not keep the address of arrays without them.
+        # All levels must agree: one without ranks of texts must not keep the address of arrays without them.
         tests = [place.fields for place in self._test_places if isinstance(place.part, Compare)]
         indexes = [place for place in self._level_places if place.index is not None]
         if not tests and not indexes:
@@ -400,13 +401,13 @@ class Pipeline:
         return evaluate
 
     def places(self) -> Iterator[tuple[Access, int]]:
-        """The levels that go over relations, each with where its fields begin."""
+        """Yield the levels over relations, each with the offset of its fields."""
         for number, (source, _) in enumerate(self._levels):
             if isinstance(source, Access):
                 yield source, number * join.LEVEL_SIZE
 
     def tested(self) -> Iterator[Access | Absence]:
-        """The atoms that are looked up and not gone over."""
+        """Yield the atoms that are looked up instead of scanned."""
         for some in self._tests:
             yield from (test for test in some if isinstance(test, (Access, Absence)))
 
@@ -418,7 +419,7 @@ class Pipeline:
 
 
 class _Place:
-    """Where a level or a test stands in the arrays, and the fields of the index that were last written there."""
+    """The offset of a level or a test in the arrays, and the index fields last written there."""
 
     def __init__(self, part: Any, fields: np.ndarray[Any, Any]) -> None:
         self.part = part
@@ -429,7 +430,7 @@ class _Place:
 
 
 def _columns_of(source: Atom | AggregateSource, term: Term) -> tuple[tuple[str, int], ...]:
-    """The names of a term's variables, and the columns where a source has them."""
+    """Return the names of a term's variables, with their columns in a source."""
     names = source_columns(source)
     return tuple((name, names.index(name)) for name in sorted({variable.name for variable in variables_of(term)}))
 
@@ -444,19 +445,19 @@ def _lay_out_range(fields: np.ndarray[Any, Any], access: Access, between: Range)
 
 
 def _is_scan(access: Access) -> bool:
-    """New rows are few, and no index knows them alone."""
+    """Return whether an access scans rows: it has no key, or only new rows, which are few and have no index."""
     return (not access.key_columns and access.value is None) or access.version is Version.DELTA
 
 
 def _compares_keys(source: Access | Relation, index_registers: list[int]) -> bool:
-    """Whether an index does not look at all of the key columns."""
+    """Return whether an index does not cover all of the key columns, so that they must be compared."""
     if isinstance(source, Access) and source.range is not None:
         return False
     return len(index_registers) not in (1, 2) or (isinstance(source, Access) and source.value is not None)
 
 
 def _index_registers(source: Access | Relation) -> list[int]:
-    """The registers that make the key of a level's index."""
+    """Return the registers that form the key of a level's index."""
     if isinstance(source, Relation) or source.range is not None or _is_scan(source):
         return []
     if source.value is not None:
@@ -466,12 +467,12 @@ def _index_registers(source: Access | Relation) -> list[int]:
 
 
 def _plain_key(access: Access) -> int | None:
-    """The column that is part of an index by value: two words make an exact key, further columns are compared."""
+    """Return the column that is part of an index by value: two words make an exact key, further columns are compared."""
     return access.key_columns[0] if access.key_columns else None
 
 
 def _actions(columns: tuple[Column, ...], *, compares_keys: bool) -> list[tuple[int, int, int]]:
-    """The column, the kind and the register of everything that a level does to a row."""
+    """Return the column, the kind and the register of everything that a level does with a row."""
     return [
         (position, join.BIND if column.use is Use.BIND else join.CHECK, column.register)
         for position, column in enumerate(columns)
@@ -479,6 +480,6 @@ def _actions(columns: tuple[Column, ...], *, compares_keys: bool) -> list[tuple[
     ]
 
 
-_MANY_LOOKS = 64  # of a level further in, as far as one can tell
+_MANY_LOOKS = 64  # look-ups of an inner level, by estimate; from here on, an index pays
 _ONE_ROW = Relation(0)
 _ONE_ROW.size = 1

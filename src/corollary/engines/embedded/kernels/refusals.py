@@ -1,8 +1,8 @@
-"""Rule instances with an expression that has no value, where that is to stop the evaluation.
+"""Rule instances with an expression that has no value, if the settings make that an error.
 
-A plan computes as early as it can, before it has seen all atoms, and a rule that follows a change looks at facts of before and
-after. So a row without a value is not yet a rule instance. It is one if all atoms hold, in the version of the facts that is going
-to stay, and if no comparison that has a value is false. Whether it is does not depend on the order in which a plan goes on.
+A plan computes as early as it can, before it has matched all atoms, and a delta rule reads facts from before and after
+a change. So a row without a value is not yet a rule instance. It is one if all atoms hold in the final version of the
+facts, and if no comparison that has a value is false. That does not depend on the order of the plan's operations.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _NUMBER = "\0row"
 
 
 def may_fail(term: Term) -> bool:
-    """Whether it is a mistake where a term has no value; that a constant has another form is none."""
+    """Return whether a missing value of the term is an error; for a part of a constant of another form it is not."""
     return not any(isinstance(part, Part) for part in subterms(term))
 
 
 def values_of(term: Term, columns: Mapping[str, Codes], count: int, universe: Universe) -> Mask:
-    """For which rows a term has a value."""
+    """Return in which rows a term has a value."""
     return compute_column(Compute("", term), dict(columns), count, universe)[1]
 
 
 def terms_of(operation: Compute | Compare) -> tuple[Term, ...]:
-    """The terms of an operation that may be without a value."""
+    """Return the terms of an operation that may have no value."""
     if isinstance(operation, Compute):
         return (operation.expression,)
     return () if operation.is_simple else (operation.left, operation.right)
 
 
 class Undecided:
-    """Rows on their way through computations and comparisons, which may have no value: then they decide nothing.
+    """Rows on their way through computations and comparisons; those without a value decide nothing.
 
-    `columns` are the values of variables; `unknown` says of a variable in which rows it has none.
+    `columns` are the values of variables; `unknown` tells in which rows a variable has none.
     """
 
     def __init__(self, columns: Mapping[str, Codes], count: int, universe: Universe) -> None:
@@ -63,7 +63,7 @@ class Undecided:
         self._terms: list[Term] = []
 
     def known(self, names: frozenset[str]) -> Mask:
-        """The rows that may still be an instance and in which these variables have values."""
+        """Return the rows that may still be an instance and in which these variables have values."""
         found = self.holds.copy()
         for name in names:
             if name in self._unknown:
@@ -71,7 +71,7 @@ class Undecided:
         return found
 
     def run(self, operation: Compute | Compare) -> None:
-        """Leaves out the rows in which the operation has a value and does not hold."""
+        """Drop the rows in which the operation has a value and does not hold."""
         known = self.known(operation.inputs)
         for term in terms_of(operation):
             part = self._part(operation.inputs, known)
@@ -101,7 +101,7 @@ class Undecided:
         return {name: self.columns[name][rows] for name in names}
 
     def error(self) -> tuple[Term, str] | None:
-        """A term that has no value in a row which is an instance, and why it has none; None where there is no such row."""
+        """Return a term without a value in a row that is an instance, with the reason; None if there is no such row."""
         rows = np.flatnonzero(self.holds & (self._failed >= 0))
         if not len(rows):
             return None
@@ -114,7 +114,7 @@ class Undecided:
 def check_refusal(body: NormalBody, name: str, columns: Mapping[str, Codes], count: int, rows: Rows, run: Run) -> None:
     """Raise if one of these rows, in which some term of a rule's body has no value, is part of a rule instance.
 
-    The atoms of the body are in the version that is going to stay.
+    The atoms of the body are in the final version of the facts.
     """
     given = {variable for source in body.sources for variable in source_variables(source)}
     kept = [variable for variable in columns if variable in given]
@@ -138,7 +138,7 @@ def raise_failure(rule: str, term: Term, why: str) -> None:
 def _complete(
     body: NormalBody, columns: Sequence[Codes], kept: Sequence[str], count: int, rows: Rows, run: Run
 ) -> tuple[Codes, list[str]]:
-    """The bindings of all atoms that go on from the given ones, as far as something is computed from them."""
+    """Return the bindings of all atoms that extend the given ones, with the computed variables."""
     given = {variable for source in body.sources for variable in source_variables(source)}
     operations: list[Compute | Compare] = [*body.computes, *body.compares]
     needed = {name for operation in operations for name in operation.inputs}
@@ -168,12 +168,12 @@ def _relation(columns: Sequence[Codes], count: int) -> Relation:
 
 
 def _shared(atom: Atom, body: NormalBody) -> set[str]:
-    """The variables of a negated atom that have values elsewhere; the others are existential."""
+    """Return the variables of a negated atom that have values elsewhere; the others are existential."""
     return set(source_variables(atom)) & set(body.variables)
 
 
 def _in_order(body: NormalBody, bound: set[str]) -> list[Compute | Compare]:
-    """The computations, each after those that it needs, and the comparisons after all of them."""
+    """Return the computations, each after those that it needs, followed by the comparisons."""
     waiting, found = list(body.computes), list[Compute | Compare]()
     while waiting:
         ready = [one for one in waiting if one.inputs <= bound]
@@ -184,7 +184,7 @@ def _in_order(body: NormalBody, bound: set[str]) -> list[Compute | Compare]:
 
 
 def _leave_out(atom: Atom, state: Undecided, rows: Rows, run: Run) -> None:
-    """Leaves out the rows in which a negated atom about computed values does not hold."""
+    """Drop the rows in which a negated atom about computed values does not hold."""
     names = [name for name in dict.fromkeys(source_variables(atom)) if name in state.columns]
     known = state.known(frozenset(names))
     numbers = np.flatnonzero(known).astype(np.uint32)
@@ -201,7 +201,7 @@ def _leave_out(atom: Atom, state: Undecided, rows: Rows, run: Run) -> None:
 
 
 class RowsBeside:
-    """The relations that rules see, and one of given rows beside them."""
+    """The relations that rules see, with a relation of given rows beside them."""
 
     def __init__(self, rows: Rows, relation: Relation) -> None:
         self._rows = rows

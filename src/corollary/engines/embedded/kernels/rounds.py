@@ -1,10 +1,11 @@
 """Rounds with few new rows, many of them in one compiled call.
 
-A round of a fixpoint costs Python some hundred microseconds, whatever it derives: plans are looked up, addresses written,
-workers started. Where rounds bring few rows, that is nearly all of the time. So the pipelines of all rules are laid out once,
-side by side, and a kernel runs them round by round: it gives each pipeline its delta, inserts heads, and links new rows into the
-indexes. Integers are computed and compared there, too, and new ones get their codes. What has to grow, what is no small
-integer, and deltas that deserve threads are left to the ordinary way; the kernel comes back to it, and now and then for limits.
+A round of a fixpoint costs Python some hundred microseconds, whatever it derives: plans are looked up, addresses
+written, workers started. With few new rows, that is nearly all of the time. So the pipelines of all rules are laid out
+once, side by side, and a kernel runs them round by round: it gives each pipeline its delta, inserts heads, and adds new
+rows to the indexes. It also computes and compares integers, and gives new ones their codes. If something has to grow,
+if a value is not a small integer, or if a delta is worth threads, the kernel returns and the ordinary way takes over;
+now and then it returns for limits to be checked.
 """
 
 from __future__ import annotations
@@ -39,21 +40,21 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-FEW_ROWS = 1024  # of a delta; more are better off with threads and with rules that go on alone
-_LEAST_SLACK, _MOST_SLACK = 1 << 9, 1 << 19  # new rows of one relation among many, and of all of them
-SLACK = 1 << 15  # new rows of a relation, and new constants, for which there is room in one session
-_INSTANCES = 1 << 18  # after which limits are looked at
+FEW_ROWS = 1024  # rows of a delta; larger deltas gain from threads, and from rules that run repeatedly on their own
+_LEAST_SLACK, _MOST_SLACK = 1 << 9, 1 << 19  # bounds for the new rows of one relation among many, and of all relations
+SLACK = 1 << 15  # new rows of a relation, and new constants, for which one session has room
+_INSTANCES = 1 << 18  # instances after which limits are checked
 
-# Why the kernel came back: a fixpoint, limits to look at, a larger delta, a pipeline to be run in the ordinary way.
+# Why the kernel returned: a fixpoint, limits to check, a larger delta, a pipeline to be run in the ordinary way.
 FINISHED, PAUSED, LARGE, STOPPED = 0, 1, 2, 3
 
-# A pipeline: where its parts begin, its levels, the predicate of its head and of its delta, its patches.
+# A pipeline: the offsets of its parts, its levels, the predicates of its head and of its delta, its patches.
 (
     P_LEVELS, P_LEVELS_END, P_TESTS, P_TESTS_END, P_REGISTERS, P_REGISTERS_END, P_HEADS, P_HEADS_END, P_STACK,
     P_STACK_END, P_HEAD, P_DELTA, P_PATCHES, P_PATCHES_END, P_RUNS, P_INSTANCES, P_NEW,
 ) = range(17)  # fmt: skip
 P_SIZE = 17
-# A patch: a field of a level, the predicate whose rows it speaks of, and which end of them.
+# A patch: a field of a level, the predicate whose rows it refers to, and which end of them.
 F_PLACE, F_PREDICATE, F_END = 0, 1, 2
 BEFORE_DELTA, AFTER_DELTA = 0, 1
 # An index: its predicate, columns, and the fields of a `ChainIndex`.
@@ -67,7 +68,7 @@ R_SIZE = 5
 
 
 class NotInRounds(Exception):
-    """Some rule needs what only the ordinary way can do."""
+    """Raised if some rule needs what only the ordinary way can do."""
 
 
 # -- programs over integers --------------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ _COMPARISONS = {
     "=": join.COMPARE_EQ, "!=": join.COMPARE_NE, "<": join.COMPARE_LT, "<=": join.COMPARE_LE,
     ">": join.COMPARE_GT, ">=": join.COMPARE_GE,
 }  # fmt: skip
-_HEADER = (0, 0)  # where the program ends and where its stack begins, which the layout knows
+_HEADER = (0, 0)  # where the program ends and where its stack begins; filled in by the layout
 
 
 def _program(term: Term, registers: dict[str, int]) -> tuple[int, ...]:
@@ -129,8 +130,8 @@ class _Prepared:
 
 
 class Rounds:
-    """The rules of a hyper-node, laid out for the kernel, with room for `SLACK` new rows and constants,
-    and for fewer rows where there are many relations."""
+    """The rules of a hyper-node, laid out for the kernel, with room for `SLACK` new rows of each relation (fewer if
+    there are many relations) and as many new constants."""
 
     def __init__(self, evaluation: Evaluation, rules: Sequence[NormalRule], heads: Sequence[str]) -> None:
         self._evaluation = evaluation
@@ -161,7 +162,7 @@ class Rounds:
     def _prepared(self, plan: RulePlan, position: int, delta: int) -> _Prepared:
         constants = with_compared_constants(plan)
         if not self._universe.is_complete and any(isinstance(one, (Compare, Compute)) for one in plan.operations):
-            raise NotInRounds  # codes have owners elsewhere, or no values yet
+            raise NotInRounds  # codes belong to another owner, or have no values yet
         pipeline = Pipeline(self._evaluation, plan.registers, constants)
         pipeline.codes = self._codes
         bound: set[int] = set()
@@ -177,7 +178,7 @@ class Rounds:
                     bound |= {column.register for column in operation.columns}
                 case Absence():
                     if 2 < len(operation.key_columns) < len(operation.columns):
-                        raise NotInRounds  # a projection, which does not know the constants that rounds bring
+                        raise NotInRounds  # a projection, which does not know the constants that rounds add
                     pipeline.absence(operation)
                 case Compute():
                     target = plan.registers[operation.variable]
@@ -205,12 +206,12 @@ class Rounds:
             return start, ends[name]
 
         for one in self._pipelines:
-            self._note_indexes(one.pipeline)  # whose arrays stay where they are from here on
+            self._note_indexes(one.pipeline)  # its arrays must not move from here on
         for row, one in zip(table, self._pipelines, strict=False):
             pipeline = one.pipeline
             level_fields, test_fields, count = pipeline.encode()
             if pipeline.is_impossible_for_good(self._numbers):
-                count = 0  # the kernel leaves it out
+                count = 0  # the kernel skips it
             levels.append(level_fields)
             tests.append(test_fields)
             row[P_LEVELS], row[P_LEVELS_END] = take("levels", len(level_fields))
@@ -255,13 +256,13 @@ class Rounds:
     # -- running -----------------------------------------------------------------------------------------------------
 
     def run(self, seen: Sequence[dict[str, int]], rounds: int) -> tuple[Array, Array]:
-        """Runs rounds; gives the results and, by predicate, the beginnings and ends of the deltas it stopped at."""
+        """Run rounds; return the results and, by predicate, where the deltas at the end begin and end."""
         heads = self._head_fields()
         indexes, columns = self._index_fields()
         universe = self._universe
         self._fields[:] = (*universe.table_fields, universe.size, self._codes, 0)
         uses = np.array([self._numbers[name] for some in seen for name in some] or [0], np.int64)
-        used = np.cumsum([0, *map(len, seen)])  # of each rule, where its predicates begin
+        used = np.cumsum([0, *map(len, seen)])  # by rule: where its predicates begin
         seen_rows = np.array([size for some in seen for size in some.values()] or [0], np.int64)
         sizes = np.array([relation.size for relation in self._relations], np.int64)
         spans = np.zeros((2, len(sizes)), np.int64)
@@ -303,7 +304,7 @@ class Rounds:
         return fields, np.array(columns or [0], np.int64)
 
     def note(self, report: Any) -> None:
-        """Adds what the pipelines did to a report, plan by plan."""
+        """Add the work of the pipelines to a report, plan by plan."""
         for one, row in zip(self._pipelines, self._table, strict=False):
             measured = report.of_plan(one.plan)
             measured.runs += int(row[P_RUNS])
@@ -312,11 +313,11 @@ class Rounds:
             row[P_RUNS] = row[P_INSTANCES] = row[P_NEW] = 0
 
     def position(self, pipeline: int) -> int:
-        """The atom of its rule that is the delta of a pipeline."""
+        """Return the position, in its rule, of the atom that is the delta of a pipeline."""
         return self._pipelines[pipeline].position
 
     def positions_from(self, rule: int, pipeline: int) -> list[int]:
-        """The atoms of a rule whose deltas have not been run, from a pipeline on."""
+        """Return the positions of a rule's atoms whose deltas have not been run, from a pipeline on."""
         return [one.position for one in self._pipelines[pipeline : int(self._rules[rule + 1])]]
 
 
@@ -325,7 +326,7 @@ _NOTHING = np.zeros(1, np.int64)
 
 @njit(cache=True, nogil=True)
 def _link(row: Any, rows: Any, arity: Any, columns: Any, old: int, new: int) -> None:
-    """Links new rows into an index; there is room for them."""
+    """Add new rows to an index, which must have room for them."""
     heads, following = U64(row[I_HEADS]), U64(row[I_FOLLOWING])
     first, last = row[I_COLUMNS], row[I_COLUMNS_END]
     for number in range(old, new):

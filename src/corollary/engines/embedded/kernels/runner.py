@@ -1,4 +1,4 @@
-"""Runs rule plans: pipelines in the kernel, and between them whole columns of bindings for what kernels cannot do."""
+"""Running rule plans: pipelines in the kernel, and between them whole columns of bindings for what kernels cannot do."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ from corollary.reasoning.run import Run
 
 # -- workers -----------------------------------------------------------------------------------------------------------
 
-# Workers that run a pipeline: one to begin with, and one for each core when there turns out to be much to do.
+# Workers that run a pipeline: one at first, and one for each core when there turns out to be much to do.
 #
-# How much a pipeline has to do is known only when it runs. So one worker starts, and when it has seen so many instances that
-# threads are worth their while, the others join in and take pieces of the outermost scan. All insert into the same set by steps
-# that cannot be divided; each writes its new rows to an area of its own, and the areas are pushed together afterwards.
+# How much work a pipeline has is known only while it runs. So one worker starts; after as many instances as make
+# threads worthwhile, the others join and take pieces of the outermost scan. All insert into the same set by atomic
+# operations; each writes its new rows to an area of its own, and the areas are merged afterwards.
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-ALONE = 1 << 16  # instances, some 2 ms of one worker; waking up and waiting for others costs a tenth of that
-_AREA = 1 << 17  # rows; pushed together, they come from the cache
+ALONE = 1 << 16  # instances, some 2 ms of one worker; starting and joining threads costs a tenth of that
+_AREA = 1 << 17  # rows; small enough to be in the cache when they are merged
 _PIECES, _LONGEST_PIECE = 64, 4096
 
 
 class Worker:
-    """The state of one thread in a pipeline: its registers, where it is in each level, and the heads that wait."""
+    """The state of one thread in a pipeline: its registers, its position in each level, and the buffered heads."""
 
     def __init__(self, registers: Codes, head_registers: Sequence[int], arity: int, levels: int) -> None:
         self.status = join.YIELDED
@@ -71,17 +71,17 @@ class Worker:
         self._waiting = np.zeros(join.BUFFER * max(1, arity), np.uint32)
 
     def start(self) -> Worker:
-        """Constants keep their registers, and all other registers are bound before they are read."""
+        """Prepare for a run; registers of constants keep their values, and all others are bound before they are read."""
         self.state[:] = 0
         return self
 
     @property
     def size(self) -> int:
-        """Where its next row would stand."""
+        """The position of its next row."""
         return int(self.state[join.S_SIZE])
 
     def take_instances(self) -> int:
-        """The number of instances since the last time."""
+        """Return the number of instances since the last call."""
         instances = int(self.state[join.S_INSTANCES])
         self.state[join.S_INSTANCES] = 0
         return instances
@@ -105,7 +105,7 @@ class Worker:
 
 
 def pieces_of(levels: Array) -> Array:
-    """The outermost scan in pieces: many, so that no worker is left with a long one, and not too short."""
+    """Return the outermost scan in pieces: many, so that the work is balanced, but not too short."""
     low, high = int(levels[join.L_LOW]), int(levels[join.L_HIGH])
     return np.array([low, min(max(1, (high - low) // _PIECES), _LONGEST_PIECE)], np.int64)
 
@@ -115,7 +115,7 @@ def are_left(pieces: Array, levels: Array) -> bool:
 
 
 def give_areas(workers: Sequence[Worker], head: Array, size: int) -> list[int]:
-    """Tells each worker where the head is, and where it may write rows; gives the starts of these areas."""
+    """Give each worker the address of the head and an area for rows; return where the areas start."""
     room = int(head[join.H_LIMIT]) - size
     area = room if len(workers) == 1 else min(room // len(workers), _AREA)
     for number, worker in enumerate(workers):
@@ -127,7 +127,7 @@ def give_areas(workers: Sequence[Worker], head: Array, size: int) -> list[int]:
 
 
 def join_areas(workers: Sequence[Worker], starts: Sequence[int], rows: Codes) -> int:
-    """Pushes the new rows together; gives the number of rows afterwards."""
+    """Merge the new rows; return the number of rows afterwards."""
     size = workers[0].size
     for worker, start in zip(workers[1:], starts[1:], strict=True):
         count = worker.size - start
@@ -137,7 +137,7 @@ def join_areas(workers: Sequence[Worker], starts: Sequence[int], rows: Codes) ->
 
 
 def run_all(workers: Sequence[Worker], *work: Any) -> None:
-    """Runs the workers to the end, each in a thread, the first in this one."""
+    """Run the workers to the end, the first in this thread, the others each in a thread of their own."""
     if len(workers) == 1:
         workers[0].run(*work)
         return
@@ -151,7 +151,7 @@ def run_all(workers: Sequence[Worker], *work: Any) -> None:
 
 
 def _wait_for(others: Sequence[Future[None]]) -> None:
-    """Even an interrupt has to wait: the threads write to memory that would be gone if somebody went on."""
+    """Wait for threads, even during an interrupt: they write to memory that would be freed."""
     try:
         wait(others)
     except BaseException:
@@ -170,7 +170,7 @@ if hasattr(os, "register_at_fork"):
 
 # -- plans -------------------------------------------------------------------------------------------------------------
 
-_CHUNK, _LEAST_CHUNK = 1 << 20, 1 << 10  # codes of bindings that are computed together, and rows of them
+_CHUNK, _LEAST_CHUNK = 1 << 20, 1 << 10  # codes of bindings that are computed together, and the least number of rows
 _BUDGET = 20_000_000
 
 
@@ -179,10 +179,10 @@ _Segment: TypeAlias = tuple[int, Relation, tuple[int, ...]]
 
 @dataclass
 class Work:
-    """The cost of evaluation so far, and the run that it is part of; `facts` gives the number of facts there are by now.
+    """The cost of evaluation so far, and the run that it belongs to; `facts` returns the current number of facts.
 
-    `rounds` are those of the hyper-node at work. More than one core may be used where that pays.
-    An expression without a value discards its rule instance, or stops everything where errors are not discarded.
+    `rounds` are those of the current hyper-node. More than one core may be used if that pays. An expression without a
+    value drops its rule instance, or is an error if errors are not discarded.
     """
 
     instances: int = 0
@@ -199,13 +199,13 @@ class Work:
     """Where heads of rules are collected before they are looked at."""
 
     def check(self) -> None:
-        """Raise at a limit or an interrupt of the run, or where something that is tried takes too much."""
+        """Raise at a limit or an interrupt of the run, or if an attempt costs too much."""
         if self.instances > self.most_instances:
             raise OverBudget
         self.run.check(self._count() if self.run.counts_facts else None)
 
     def _count(self) -> int:
-        """How many facts there are at least: of those aside, some may be there already, or may have been."""
+        """Return a lower bound for the number of facts: facts derived aside may already exist."""
         facts = self.facts()
         if self.aside is None:
             return facts
@@ -213,7 +213,7 @@ class Work:
 
     @contextmanager
     def counting(self, facts: Callable[[], int]) -> Iterator[None]:
-        """For this time the number of facts comes from elsewhere: they are derived beside those that there were."""
+        """Let `facts` be the number of facts inside the block, in which facts are derived beside the existing ones."""
         before, self.facts = self.facts, facts
         try:
             yield
@@ -222,7 +222,7 @@ class Work:
 
     @contextmanager
     def trying(self, instances: int) -> Iterator[None]:
-        """Raise `OverBudget` where more rule instances than these run in this block."""
+        """Raise `OverBudget` if more than this many rule instances are tried inside the block."""
         self.most_instances = self.instances + instances
         try:
             yield
@@ -230,31 +230,31 @@ class Work:
             self.most_instances = sys.maxsize
 
     def begin_rounds(self) -> None:
-        """A fixpoint begins."""
+        """Begin the rounds of a fixpoint."""
         self.rounds = 0
 
     @property
     def rounds_left(self) -> int | None:
-        """How many rounds the run allows from here on; None for any number."""
+        """Return how many more rounds the run allows; None for any number."""
         return None if self.run.limits.rounds is None else self.run.limits.rounds - self.rounds
 
     def pass_rounds(self, count: int) -> None:
-        """So many rounds have passed."""
+        """Count this many rounds."""
         self.rounds += count
         if count:
             self.run.round(self.rounds)
 
     def next_round(self) -> None:
-        """Its next round does; raise where the run allows no more of them."""
+        """Begin the next round; raise if the run allows no more."""
         self.rounds += 1
         self.run.round(self.rounds)
 
 
 def looked_up_by_value(universe: Universe, work: Work, is_off: bool = False) -> ByValue:
-    """Which comparisons plans may look up by value.
+    """Return which comparisons plans may look up by value.
 
-    Where a missing value stops everything, only instances of whole bodies may miss one. A universe that does not know all values
-    cannot tell which of them are equal.
+    If a missing value is an error, only instances of whole bodies may lack one. A universe that does not know all
+    values cannot tell which of them are equal.
     """
     if not universe.is_complete or is_off:
         return ByValue.NOTHING
@@ -264,8 +264,8 @@ def looked_up_by_value(universe: Universe, work: Work, is_off: bool = False) -> 
 class PreparedPlan:
     """A plan with its registers, constants and pipelines, made once and run in every round.
 
-    `body` is the body of the rule over the facts that are going to stay: an instance of it whose expressions have no value
-    stops everything, where errors are not discarded. Without it, no instance does.
+    `body` is the body of the rule over the final facts: unless errors are discarded, an instance of it with a missing
+    value is an error. Without `body`, a missing value never is.
     """
 
     def __init__(self, plan: RulePlan, rows: Rows, work: Work, body: NormalBody | None = None) -> None:
@@ -280,7 +280,7 @@ class PreparedPlan:
         compares = [one for one in plan.operations if isinstance(one, Compare) and one.is_simple]
         self._compares = bool(compares)
         self._orders = any(compare.orders for compare in compares)
-        self._spare = register_count(plan, self._constants)  # no variable or constant has this register
+        self._spare = register_count(plan, self._constants)  # a register without a variable or constant
         self._first_registers = np.zeros(self._spare + 1, np.uint32)
         for constant, register in self._constants.items():
             self._first_registers[register] = rows.universe.encode(constant.value)
@@ -288,10 +288,11 @@ class PreparedPlan:
         self._into = Relation(0)
         self._owner: str | None = None
         self._compares_columns = False
-        self._is_first = False  # nothing but this run has put anything into the relation
+        self._is_first = False  # only this run has added rows to the relation
 
     def run(self, into: Relation, owner: str | None = None) -> None:
-        """Inserts every head that the plan derives into a relation; with an owner, every instance is counted as its."""
+        """Insert every head that the plan derives into a relation; with an owner, every instance counts as a derivation
+        by it."""
         self._into = into
         self._owner = owner
         self._is_first = into.size == 0
@@ -304,7 +305,7 @@ class PreparedPlan:
             if not self._whole.impossible:
                 self._into_head(self._whole)
         else:
-            # A stack of its own: a rule may compute and look up more often than Python can call.
+            # An explicit stack, because the segments of a rule may be nested deeper than Python's calls.
             stack = [self._segment(0, None, ())]
             while stack:
                 following = next(stack[-1], None)
@@ -314,9 +315,9 @@ class PreparedPlan:
                     stack.append(self._segment(*following))
 
     def _segment(self, position: int, buffer: Relation | None, bound: tuple[int, ...]) -> Iterator[_Segment]:
-        """Runs the operations from `position` on, starting from the bindings in a buffer (registers `bound`).
+        """Run the operations from `position` on, starting from the bindings in a buffer (registers `bound`).
 
-        Yields what is left to run, as the arguments of this method, for each piece of bindings that columns were computed of.
+        Yield what is left to run, as arguments for this method, for each piece of bindings with computed columns.
         """
         pipeline = Pipeline(self._rows, self._plan.registers, self._constants)
         if buffer is not None:
@@ -359,7 +360,7 @@ class PreparedPlan:
 
     def _into_head(self, pipeline: Pipeline) -> None:
         into = self._into
-        into.widen(max(into.code_bits, self._rows.universe.code_bits))  # computations may have brought larger codes
+        into.widen(max(into.code_bits, self._rows.universe.code_bits))  # computations may have added larger codes
         if into.arity == 0:
             self._into_proposition(pipeline)
             return
@@ -373,7 +374,7 @@ class PreparedPlan:
             into.reserve(join.BUFFER * 4)
 
     def _project(self) -> None:
-        """Copies columns: no kernel is needed where nothing is looked up or tested."""
+        """Copy columns: no kernel is needed without look-ups and tests."""
         (access,) = self._plan.operations
         assert isinstance(access, Access)
         into, universe = self._into, self._rows.universe
@@ -401,14 +402,14 @@ class PreparedPlan:
         for _ in self._kernel(pipeline, scratch, (0,), inserts=False, limit=join.BUFFER):
             count += scratch.size
             scratch.size = 0
-            if self._owner is None:  # one instance is enough when nobody counts
+            if self._owner is None:  # without counting, one instance is enough
                 break
         into.insert(np.empty((count + scratch.size, 0), np.uint32), self._owner)
 
     def _bindings(self, pipeline: Pipeline, registers: tuple[int, ...]) -> Iterator[dict[int, Codes]]:
-        """The bindings that a pipeline finds, as columns by register, in pieces."""
+        """Yield the bindings that a pipeline finds, as columns by register, in pieces."""
         if not registers and self._owner is not None:
-            registers = (self._spare,)  # bindings without a value count all the same
+            registers = (self._spare,)  # bindings without variables count, too
         buffer = Relation(max(1, len(registers)))
         chunk = max(_LEAST_CHUNK, _CHUNK // buffer.arity)
         buffer.make_room(chunk)
@@ -422,15 +423,15 @@ class PreparedPlan:
     def _kernel(
         self, pipeline: Pipeline, into: Relation, registers: tuple[int, ...], *, inserts: bool, limit: int | None
     ) -> Iterator[None]:
-        """Runs a pipeline to its end; yields whenever the relation it fills has to be emptied or has to grow."""
+        """Run a pipeline to its end; yield whenever the relation it fills must be emptied or must grow."""
         if not pipeline.workers:
             pipeline.workers.append(Worker(self._first_registers, registers, into.arity, pipeline.level_count))
         workers, instances = [pipeline.workers[0].start()], 0
-        # Where a set leads to the numbers of rows, a row has to be in its place before the set knows it.
+        # If a set leads to row numbers, a row must be in its final position before it is inserted.
         may_share = self._work.cores > 1 and limit is None and not (inserts and into.bits == 0)
         pieces: np.ndarray[Any, Any] | None = None
         while workers:
-            # The head first: it may grow the set that a test of the pipeline looks into.
+            # The head first, because growing may move the set that a test of the pipeline reads.
             head = _head_fields(into, inserts, limit, self._owner)
             levels, tests, count = pipeline.encode(begins=pieces is None)
             if pieces is None:
@@ -458,7 +459,7 @@ class PreparedPlan:
         return instances
 
     def _on_columns(self, position: int, columns: dict[int, Codes]) -> _Segment | None:
-        """Runs computations and comparisons on whole columns; returns the rest of the plan, or None where it is done."""
+        """Run computations and comparisons on whole columns; return the rest of the plan, or None if it is done."""
         operations, names = self._plan.operations, self._plan.registers
         while position < len(operations) and self._needs_columns(operations[position]):
             operation = operations[position]
@@ -508,7 +509,7 @@ class PreparedPlan:
         return None
 
     def _check_values(self, operation: Compute | Compare, columns: dict[str, Codes], count: int) -> None:
-        """Raises if the operation has no value in a row that is part of a rule instance, and that is to stop everything."""
+        """Raise if the operation has no value in a row that is part of a rule instance, unless errors are discarded."""
         if self._body is None:
             return
         for term in filter(may_fail, terms_of(operation)):
@@ -522,13 +523,13 @@ class PreparedPlan:
 
 
 def register_count(plan: RulePlan, constants: dict[Constant, int]) -> int:
-    """How many registers the variables, constants and value keys of a plan have."""
+    """Return how many registers the variables, constants and value keys of a plan have."""
     values = [one.register for one in plan.operations if isinstance(one, ValueOf)]
     return max([-1, *plan.registers.values(), *constants.values(), *values]) + 1
 
 
 def with_compared_constants(plan: RulePlan) -> dict[Constant, int]:
-    """Registers of all constants, with new ones for those that occur in comparisons only."""
+    """Return the registers of all constants, with new ones for those that occur only in comparisons."""
     constants = {constant: register for register, constant in plan.constants}
     following = register_count(plan, constants)
     for operation in plan.operations:
@@ -541,7 +542,7 @@ def with_compared_constants(plan: RulePlan) -> dict[Constant, int]:
 
 
 def _gives_distinct_heads(plan: RulePlan) -> bool:
-    """Whether two instances never have the same head: every value that an access brings is in it."""
+    """Return whether two instances never have the same head, because it contains every value that an access binds."""
     head = set(plan.head_registers)
     accesses = [operation for operation in plan.operations if isinstance(operation, Access) and not operation.exists]
     columns = [column for access in accesses for column in access.columns]
@@ -551,7 +552,7 @@ def _gives_distinct_heads(plan: RulePlan) -> bool:
 
 
 def _is_projection(plan: RulePlan) -> bool:
-    """`p(X, 1, Y) :- q(Y, _, X)`: one relation, its columns in another order, nothing to look up or to test."""
+    """Return whether a plan is `p(X, 1, Y) :- q(Y, _, X)`: one relation with reordered columns, without look-ups or tests."""
     match plan.operations:
         case (Access() as access,):
             return len(plan.head_registers) > 0 and all(column.use in (Use.BIND, Use.SKIP) for column in access.columns)
@@ -596,10 +597,12 @@ def _head_fields(into: Relation, inserts: bool, limit: int | None, owner: str | 
 
 
 def _early_tests(operations: Sequence[Operation]) -> dict[int, list[Compare]]:
-    """For computations of numbers, by their place: what comparisons with numbers right after them say of the expression.
+    """Return, for computations of numbers by position, the comparisons with numbers right after them, on the expression
+    itself.
 
-    `Y = X - 1, Y < 99` computes a number for every row and keeps few of them. A code costs ten times as much as the number, so
-    rows that the comparison drops are dropped before they get one. It is made again afterwards: nothing depends on this but time.
+    `Y = X - 1, Y < 99` computes a number for every row and keeps few of them. A code costs ten times as much as the
+    number, so rows that the comparison drops are dropped before they get one. The comparison itself still runs: only
+    time depends on this.
     """
     found = {}
     for place, operation in enumerate(operations):
@@ -635,7 +638,7 @@ def _is_number(side: Term) -> bool:
 def _rows_to_keep(
     tests: Sequence[Compare], columns: dict[str, Codes], count: int, universe: Universe
 ) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-    """Which rows may stay; None for all. Of other numbers than integers and doubles none is dropped early: they are slow."""
+    """Return which rows to keep; None for all. Only integers and doubles are dropped early, because other numbers are slow."""
     keep: np.ndarray[Any, np.dtype[np.bool_]] | None = None
     for test in tests:
         if all((universe.kinds[columns[name]] <= Kind.DOUBLE).all() for name in test.inputs):

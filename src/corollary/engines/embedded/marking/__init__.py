@@ -1,1 +1,1 @@
-"""Following a stream of updates tuple by tuple, with a look at the next update (paper 004)."""
+"""Following a stream of updates fact by fact, with a look-ahead at the next update (paper 004)."""

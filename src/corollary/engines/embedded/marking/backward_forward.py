@@ -1,9 +1,9 @@
 """Backward/Forward with marking: Algorithm 1 of paper 004, one rule instance at a time.
 
-The blocks a to g are those of the paper. Each loop can stop at its top and go on from there: when there is no more room, and now
-and then to let somebody check for limits. What differs from the letter: marked facts do not wait all at once but are taken one
-by one, as block c would find them; and where every head that a fact of the next update helps to derive is marked, block c does
-not look for them again.
+The blocks a to g are those of the paper. Each loop can stop at its top and continue from there: when more room is
+needed, and now and then so that limits can be checked. There are two differences from the paper: marked facts do not
+wait all at once but are taken one by one, as block c would find them; and if every head that a fact of the next update
+helps to derive is marked, block c does not search for them again.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ from corollary.engines.embedded.marking.work import (
 
 # How marks are made and used, as bits of a mode.
 UNMARKED, MARKING = 0, 1
-COMPLETING = 2  # heads that are there already are marked, too: then nothing is searched when their facts go
+COMPLETING = 2  # heads that already exist are marked, too, so that nothing is searched when their facts are deleted
 PASSING_ON = 4  # implicit facts pass marks on, for delete and rederive
 
 
 @part_of_loop
 def marks(table: Any, work: Any, frame: Any, count: Any, mode: Any) -> Any:
-    """Whether an instance uses a fact whose mark goes on to its head."""
+    """Return whether an instance uses a fact that passes its mark on to the head."""
     if work.scalars[LIST_EXPLICIT] == 0:
         return False
     wanted = np.uint16(MARKED) if mode & PASSING_ON else np.uint16(EXPLICIT | MARKED)
@@ -97,7 +97,7 @@ def mark(table: Any, work: Any, fact: Any) -> None:
 
 @part_of_loop
 def _prove(table: Any, work: Any, fact: Any) -> None:
-    """From waiting to checked and proven."""
+    """Move a fact from waiting to checked and proven."""
     table.flags[fact] = (table.flags[fact] & ~np.uint16(W)) | V | C
     push(work, LIST_V, fact)
     push(work, LIST_C, fact)
@@ -105,7 +105,7 @@ def _prove(table: Any, work: Any, fact: Any) -> None:
 
 @loop
 def _forward(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> None:
-    """a) Everything that follows from a proven fact and others."""
+    """a) Prove everything that follows from a proven fact and others."""
     frame, scalars = work.search, work.scalars
     go_on_or_start(work, frame, work.lists[LIST_V, scalars[TAKEN + LIST_V]])
     while True:
@@ -147,7 +147,7 @@ def _last_waiting(table: Any, work: Any) -> Any:
 
 @loop
 def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
-    """b) One step for the fact that came last among those that wait; False where there is no room for its search."""
+    """b) Search one step for the last of the waiting facts; return False if there is no room for its search."""
     scalars, chosen = work.scalars, work.chosen
     if table.flags[fact] & (EXPLICIT | Y):
         _prove(table, work, fact)
@@ -184,7 +184,7 @@ def _backward(table: Any, rules: Any, work: Any, fact: Any, order: Any) -> Any:
 
 @part_of_loop
 def next_start(table: Any, work: Any) -> Any:
-    """The next marked fact that was not looked at waits from now on; NONE when there is none."""
+    """Make the next marked fact that was not visited wait, and return it; NONE if there is none."""
     scalars = work.scalars
     while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
         fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
@@ -198,7 +198,7 @@ def next_start(table: Any, work: Any) -> Any:
 
 @loop
 def next_affected(table: Any, rules: Any, work: Any, mode: Any, passed_over: Any, order: Any) -> Any:
-    """c) Find the next fact that uses a deleted one and has none of the flags `passed_over`; or NONE, or PAUSE."""
+    """c) Return the next fact that uses a deleted one and has none of the flags `passed_over`; or NONE, or PAUSE."""
     scalars, frame = work.scalars, work.deletion
     while scalars[IS_SEARCHING] or scalars[TAKEN + LIST_D] < scalars[LIST_D]:
         if not scalars[IS_SEARCHING]:
@@ -227,7 +227,7 @@ def next_affected(table: Any, rules: Any, work: Any, mode: Any, passed_over: Any
 
 @loop
 def give_up_unproven(table: Any, work: Any) -> Any:
-    """d) What was checked and could not be proven is deleted; False when that is nothing."""
+    """d) Delete what was checked and could not be proven; return False if that is nothing."""
     scalars, found = work.scalars, False
     while scalars[CHECKED_DONE] < scalars[LIST_C]:
         fact = work.lists[LIST_C, scalars[CHECKED_DONE]]
@@ -241,7 +241,7 @@ def give_up_unproven(table: Any, work: Any) -> Any:
 
 @loop
 def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
-    """Blocks a to d, until nothing more is to be deleted; what is has the flag D."""
+    """Run blocks a to d until nothing more is to be deleted; deleted facts have the flag D."""
     scalars = work.scalars
     while scalars[LEFT] > 0:
         if scalars[TAKEN + LIST_V] < scalars[LIST_V]:
@@ -263,7 +263,7 @@ def delete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> An
 
 @loop
 def insert_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
-    """f) Adds what follows from the facts of the queue. Each instance is found when the last of its facts is taken."""
+    """f) Add what follows from the facts of the queue. Each instance is found when the last of its facts is taken."""
     scalars, frame = work.scalars, work.search
     while scalars[TAKEN + LIST_QUEUE] < scalars[LIST_QUEUE]:
         fact = np.int64(work.lists[LIST_QUEUE, scalars[TAKEN + LIST_QUEUE]])

@@ -1,8 +1,8 @@
 """Delete and rederive with marking (paper 004, section 3.1), one rule instance at a time.
 
-A negative mark says that the next update deletes a fact or may: it is passed on by implicit facts as well, and the marked facts
-are taken back without a rule application. A positive mark is for a fact that goes now and comes back with the next update; the
-instances through which a deletion went on from it are kept, and bring their heads back with it.
+A negative mark tells that the next update deletes a fact, or may: implicit facts pass it on as well, and marked facts
+are overdeleted without a rule application. A positive mark is for a fact that is deleted now and inserted again by the
+next update; the instances through which its deletion spread are kept, and restore their heads with it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from corollary.engines.embedded.marking.work import (
 
 @loop
 def overdelete_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
-    """Takes back everything that may depend on what is deleted, but for facts that are supported from outside."""
+    """Overdelete everything that may depend on deleted facts, except for facts with support from outside."""
     scalars, frame, chosen = work.scalars, work.search, work.chosen
     while scalars[TAKEN + LIST_STARTS] < scalars[LIST_STARTS]:
         fact = np.int64(work.lists[LIST_STARTS, scalars[TAKEN + LIST_STARTS]])
@@ -104,7 +104,7 @@ def _keep(table: Any, work: Any, frame: Any, head: Any, count: Any) -> None:
 
 @loop
 def rederive_phase(table: Any, rules: Any, work: Any, mode: Any, order: Any) -> Any:
-    """Finds those of the facts taken back that follow from what is left; they lose the flag D."""
+    """Rederive the overdeleted facts that still follow; they lose the flag D."""
     scalars, frame = work.scalars, work.search
     while True:
         if scalars[TAKEN + LIST_V] < scalars[LIST_V]:
@@ -151,7 +151,7 @@ def _take_again(table: Any, rules: Any, work: Any, plan: Any, frame: Any, fact: 
 
 @loop
 def bring_back(table: Any, work: Any) -> None:
-    """The heads of kept instances whose facts are there again."""
+    """Restore the heads of kept instances whose facts exist again."""
     scalars = work.scalars
     for number in range(scalars[KEPT_BEFORE]):
         row = work.instances[number]

@@ -1,9 +1,9 @@
-"""Rule instances one after the other: a search that can stop at each instance and go on from there.
+"""Rule instances one after the other: a search that can stop at each instance and continue from there.
 
-A single fact may have more instances than anybody can wait for, and a search may look at as many facts without finding one. So
-each fact that is looked at counts, and a search pauses where it has looked at enough of them.
+A single fact may have too many instances to wait for, and a search may visit as many facts without finding one. So
+every visited fact counts, and a search pauses after enough of them.
 
-A frame holds one search: the fact that it starts from, which of the fact's plans is at work, the level reached, the registers,
+A frame holds one search: the fact that it starts from, the current plan of the fact, the level reached, the registers,
 and the fact chosen on each level.
 """
 
@@ -42,16 +42,17 @@ from corollary.engines.embedded.marking.tables import (
 from corollary.engines.embedded.marking.work import IS_PAUSED, LEFT
 
 F_FACT, F_SLOT, F_LEVEL, F_REGISTERS = 0, 1, 2, 3
-# Levels of a frame that is not inside its levels: its fact was matched, its plan is done, no plan was tried yet.
+# Levels of a frame outside its plan: its fact was matched, its plan is done, no plan was tried yet.
 _MATCHED, _DONE, FRESH = -1, -2, -3
-PAUSE = -2  # instead of a plan: the search goes on from where it is when it is called again
+PAUSE = -2  # instead of a plan: the next call continues the search
 
 
 @part_of_loop
 def _holds(operator: Any, negated: Any, left: Any, right: Any, kinds: Any, ranks: Any) -> Any:
-    """As the join kernel compares: numbers by value, everything else by identity or among its own kind."""
+    """Return whether a comparison holds, as in the join kernel: numbers by value, everything else by identity or within
+    its kind."""
     if operator <= 1:
-        by_value = kinds[left] == kinds[right] and (kinds[left] == 1 or kinds[left] > 4)  # numbers and moments
+        by_value = kinds[left] == kinds[right] and (kinds[left] == 1 or kinds[left] > 4)  # kinds of numbers and moments
         equal = ranks[left] == ranks[right] if by_value else left == right
         found = equal == (operator == 0)
     elif kinds[left] != kinds[right] or kinds[left] == 0:
@@ -78,7 +79,7 @@ def _passes(rules: Any, start: Any, stop: Any, frame: Any, order: Any) -> Any:
 
 @part_of_loop
 def _binds(table: Any, rules: Any, start: Any, stop: Any, fact: Any, frame: Any) -> Any:
-    """Whether a fact fits the registers; those that have no value yet get one."""
+    """Return whether a fact matches the registers; those without a value get one."""
     for op in range(start, stop):
         register = F_REGISTERS + rules.ops[op, 2]
         value = np.int64(table.arguments[fact, rules.ops[op, 1]])
@@ -100,7 +101,7 @@ def _matches(table: Any, rules: Any, plan: Any, fact: Any, frame: Any, order: An
 
 @part_of_loop
 def _open(table: Any, rules: Any, level: Any, frame: Any, key: Any) -> Any:
-    """The first fact to look at on a level."""
+    """Return the first fact to visit on a level."""
     if rules.levels[level, L_INDEX] != NONE:
         return first_of_chain(table, rules, level, frame, F_REGISTERS)
     width = 0
@@ -122,7 +123,7 @@ def _following(table: Any, rules: Any, level: Any, fact: Any) -> Any:
 def _next_of_plan(
     table: Any, rules: Any, work: Any, plan: Any, frame: Any, needs: Any, excludes: Any, order: Any
 ) -> Any:
-    """Goes to the next instance of a plan and gives the plan; NONE when there is none, or PAUSE."""
+    """Go to the next instance of a plan and return the plan; NONE if there is none, or PAUSE."""
     scalars, chosen, key = work.scalars, work.chosen, work.key
     first = rules.plans[plan, P_LEVELS]
     count = rules.plans[plan, P_LEVELS_END] - first
@@ -150,7 +151,7 @@ def _next_of_plan(
                 and _passes(rules, rules.levels[at, L_TESTS], rules.levels[at, L_TESTS_END], frame, order)
             ):
                 break
-            if scalars[LEFT] <= 0:  # as after an instance: the search goes on behind this fact
+            if scalars[LEFT] <= 0:  # as after an instance: the search continues after this fact
                 frame[chosen + level] = fact
                 frame[F_LEVEL] = level
                 return np.int64(PAUSE)
@@ -190,9 +191,10 @@ def go_on_or_start(work: Any, frame: Any, fact: Any) -> None:
 def next_instance(
     table: Any, rules: Any, work: Any, heads: Any, frame: Any, needs: Any, excludes: Any, order: Any
 ) -> Any:
-    """The plan of the next instance with the fact of a frame, as a head or in the body; NONE when there are no more, or PAUSE.
+    """Return the plan of the next instance with the fact of a frame, as its head or in its body; NONE if there are no
+    more, or PAUSE.
 
-    The other facts have all flags of `needs` and none of `excludes`.
+    The other facts must have all flags of `needs` and none of `excludes`.
     """
     if work.scalars[LEFT] <= 0:
         return np.int64(PAUSE)
@@ -216,7 +218,7 @@ def next_instance(
 
 @part_of_loop
 def head_of(table: Any, rules: Any, plan: Any, frame: Any, key: Any) -> Any:
-    """The number of an instance's head, or NONE; the arguments of the head are in `key` then."""
+    """Return the number of an instance's head, or NONE; its arguments are then in `key`."""
     width = 0
     for op in range(rules.plans[plan, P_HEAD_OPS], rules.plans[plan, P_HEAD_OPS_END]):
         key[width] = frame[F_REGISTERS + rules.ops[op, 2]]

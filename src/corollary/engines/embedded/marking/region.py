@@ -75,7 +75,7 @@ from corollary.program import Constant
 
 # -- changes -----------------------------------------------------------------------------------------------------------
 
-# The beginning and the end of an update: what changed outside goes in, what changed inside comes out.
+# The beginning and the end of an update: changes outside are applied, changes inside are returned.
 
 
 @loop
@@ -87,7 +87,7 @@ def _key(rows: Any, row: Any, key: Any) -> Any:
 
 @loop
 def load_facts(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, flags: Any) -> None:
-    """Distinct facts that were there before; there is room for them."""
+    """Add distinct facts that existed before; there must be room for them."""
     for row in range(len(rows)):
         _key(rows, row, work.key)
         add(table, rules, predicate, work.key, flags[row])
@@ -95,9 +95,10 @@ def load_facts(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, fla
 
 @loop
 def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> Any:
-    """Marks those of the facts that are there. The consequences of one that is new are still to come: all will be marked.
+    """Mark those of the facts that exist. If one is new, all its consequences will be marked, since they are still to
+    come.
 
-    Gives the number of those that are not there.
+    Return the number of those that do not exist.
     """
     missing = 0
     for row in range(len(rows)):
@@ -115,10 +116,11 @@ def mark_explicit(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) 
 
 @loop
 def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, is_derived: Any, next_rows: Any) -> Any:
-    """Facts that nothing outside supports any more. Where the rules may derive one, it is checked; others are deleted.
+    """Take in facts that have lost their support from outside. Those that the rules may derive are checked; others are
+    deleted.
 
-    `next_rows` are facts of the same predicate that the next update deletes, and what comes back is what `mark_explicit` gives:
-    one call from Python is worth more than all that an update of a few facts needs.
+    `next_rows` are facts of the same predicate that the next update deletes; return what `mark_explicit` does for them.
+    A small update takes less time than one more call from Python.
     """
     for row in range(len(rows)):
         fact = find(table, predicate, work.key, _key(rows, row, work.key))
@@ -135,7 +137,8 @@ def take_deleted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, i
 
 @loop
 def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, next_rows: Any) -> Any:
-    """Facts that something outside supports from now on; there is room for them. `next_rows` as in `take_deleted`."""
+    """Take in facts that are supported from outside from now on; there must be room for them. `next_rows` as in
+    `take_deleted`."""
     for row in range(len(rows)):
         fact = find(table, predicate, work.key, _key(rows, row, work.key))
         if fact == NONE:
@@ -149,7 +152,7 @@ def take_inserted(table: Any, rules: Any, work: Any, predicate: Any, rows: Any, 
 
 @loop
 def mark_returning(table: Any, rules: Any, work: Any, predicate: Any, rows: Any) -> None:
-    """Marks those of the facts that go now and come back with the next update."""
+    """Mark those of the facts that are deleted now and inserted again by the next update."""
     for row in range(len(rows)):
         fact = find(table, predicate, work.key, _key(rows, row, work.key))
         if fact != NONE and (table.flags[fact] & (PRESENT | D | POSITIVE)) == PRESENT | D:
@@ -159,7 +162,7 @@ def mark_returning(table: Any, rules: Any, work: Any, predicate: Any, rows: Any)
 
 @loop
 def remove_deleted(table: Any, work: Any) -> None:
-    """e) What is deleted is not there any more; its number stays its own until the end."""
+    """e) Remove deleted facts; their numbers are kept until the end."""
     for place in range(work.scalars[LIST_D]):
         fact = work.lists[LIST_D, place]
         if table.flags[fact] & D:
@@ -168,7 +171,7 @@ def remove_deleted(table: Any, work: Any) -> None:
 
 @loop
 def collect(table: Any, rules: Any, work: Any) -> Any:
-    """Lists the facts that the rules support no more, then those that nothing but the rules supports; gives both numbers."""
+    """List the facts that the rules no longer support, then those that only the rules support; return both numbers."""
     scalars, flags = work.scalars, table.flags
     scalars[LIST_OUT] = 0
     for place in range(scalars[LIST_D]):
@@ -177,11 +180,11 @@ def collect(table: Any, rules: Any, work: Any) -> Any:
             push(work, LIST_OUT, fact)
     gone = scalars[LIST_OUT]
     for number in (LIST_QUEUE, LIST_STARTS):
-        # What only a mark made wait was there before, by the rules: if it is there still, nothing has changed.
+        # A fact that waited only because of a mark was derived before: if it still exists, nothing has changed.
         for place in range(scalars[MARKED_STARTS] if number == LIST_STARTS else 0, scalars[number]):
             fact = work.lists[number, place]
             if (flags[fact] & (PRESENT | EXPLICIT)) == PRESENT and not flags[fact] & COMPLETE:
-                flags[fact] |= COMPLETE  # once each
+                flags[fact] |= COMPLETE  # list each once
                 push(work, LIST_OUT, fact)
     for place in range(gone, scalars[LIST_OUT]):
         flags[work.lists[LIST_OUT, place]] &= ~np.uint16(COMPLETE)
@@ -190,7 +193,7 @@ def collect(table: Any, rules: Any, work: Any) -> Any:
 
 @loop
 def prepare_next(table: Any, rules: Any, work: Any) -> None:
-    """g) Empties the lists; marked facts are where the next update starts."""
+    """g) Empty the lists; the next update starts with the marked facts."""
     scalars, flags, lists = work.scalars, table.flags, work.lists
     _keep_instances(table, work)
     for place in range(scalars[LIST_GHOSTS]):
@@ -233,7 +236,7 @@ def prepare_next(table: Any, rules: Any, work: Any) -> None:
 
 @loop
 def _keep_instances(table: Any, work: Any) -> None:
-    """The instances of this update that the next one may need: the head has gone, and each fact is there or comes back."""
+    """Keep the instances of this update that the next one may need: the head is deleted, and each fact exists or returns."""
     scalars, kept = work.scalars, 0
     for number in range(scalars[KEPT_BEFORE], scalars[KEPT]):
         row = work.instances[number]
@@ -262,8 +265,8 @@ Phase = Callable[[Any, Any, Any, int, Order], int]
 
 @dataclass(frozen=True)
 class Method:
-    """An algorithm that follows updates fact by fact: the phases of a deletion and of an insertion, and the bits of `mode`, which
-    say what marks they make and how they use them."""
+    """An algorithm that follows updates fact by fact: the phases of a deletion and of an insertion, and the bits of
+    `mode`, which tell how marks are made and used."""
 
     name: str
     mode: int
@@ -297,14 +300,14 @@ class Upcoming:
 
 @dataclass
 class RegionChange:
-    """The facts that the rules do not support any more, and those that nothing but the rules supports, among what changed."""
+    """The changed facts that the rules no longer support, and those that only the rules support."""
 
     lost: dict[str, Codes]
     gained: dict[str, Codes]
 
 
 class Region:
-    """The facts that positive rules use and derive. `order` gives kinds and ranks of constants, for comparisons."""
+    """The facts that positive rules read and derive. `order` returns kinds and ranks of constants, for comparisons."""
 
     def __init__(
         self,
@@ -329,7 +332,7 @@ class Region:
         return int(self._table.scalars[tables.LIVE])
 
     def load(self, predicate: str, rows: Codes, is_explicit: np.ndarray[Any, Any]) -> None:
-        """Distinct facts that are there, and whether something outside supports each."""
+        """Load distinct existing facts, with whether each has support from outside."""
         self._reserve(len(rows))
         flags = np.where(is_explicit, tables.PRESENT | tables.EXPLICIT, tables.PRESENT).astype(np.uint16)
         number = self.tables.predicates[predicate]
@@ -340,16 +343,16 @@ class Region:
     def update(
         self, deleted: FactsByPredicate, inserted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None
     ) -> RegionChange:
-        """Apply changes from outside; return what changed inside. Calls `look` for the next update at most twice, and no more
-        once it has returned one."""
+        """Apply changes from outside; return what changed inside. `look` is called for the next update at most twice,
+        and not again after it has returned one."""
         self.delete(deleted, look)
         self.insert(inserted, look)
         return self.finish()
 
     def delete(self, deleted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None) -> None:
-        """The first phase; facts that are deleted are still there, with the flag D."""
+        """Run the first phase; deleted facts still exist, with the flag D."""
         self._upcoming: Upcoming | None = None
-        self._unmarked: dict[str, Codes] = {}  # what the next update deletes, as far as it is not marked yet
+        self._unmarked: dict[str, Codes] = {}  # facts that the next update deletes and that are not marked yet
         self._waiting: dict[str, Codes] = {}
         self._work.scalars[N_DELETIONS : N_IMPLICIT + 1] = 0
         self._work.scalars[SEEN] = 0
@@ -370,7 +373,7 @@ class Region:
             self._run(phase)
 
     def insert(self, inserted: FactsByPredicate, look: Callable[[], Upcoming | None] = lambda: None) -> None:
-        """The second phase."""
+        """Run the second phase."""
         remove_deleted(self._table, self._work)
         self._reserve(sum(map(len, inserted.values())))
         self._ask(look)
@@ -394,7 +397,7 @@ class Region:
         return found
 
     def _ask(self, look: Callable[[], Upcoming | None]) -> None:
-        """Asks for the next update. Facts of predicates with rules may stay although it deletes them: no mark."""
+        """Ask for the next update. Facts of predicates with rules may survive their deletion, so they get no mark."""
         if self._upcoming is not None or not self._method.marks:
             return
         self._upcoming = look()
@@ -407,7 +410,7 @@ class Region:
             }
 
     def _mark_all(self) -> None:
-        """Marks explicit facts; those that are not there yet wait for their turn."""
+        """Mark explicit facts; those that do not exist yet are marked later."""
         for name, rows in self._unmarked.items():
             number = self.tables.predicates[name]
             if mark_explicit(self._table, self.tables.arrays, self._work, number, rows):
@@ -421,11 +424,11 @@ class Region:
 
     @property
     def _brings_back(self) -> bool:
-        """Whether facts that go and come back with the next update have kept their rule instances."""
+        """Whether facts that are deleted now and inserted by the next update have kept their rule instances."""
         return self._method.mode & bf.PASSING_ON != 0
 
     def _run(self, phase: Phase) -> None:
-        """Runs a phase to its end, with more room where it needs some."""
+        """Run a phase to its end, enlarging arrays when needed."""
         while status := self._part_of(phase):
             if status == PAUSED:
                 self._evaluation.check()
@@ -447,7 +450,7 @@ class Region:
             self._work = with_capacity(self._work, self._table.capacity)
 
     def _rows(self, facts: np.ndarray[Any, Any]) -> dict[str, Codes]:
-        """Facts by predicate, as rows of codes; predicates without rules are left out."""
+        """Return facts by predicate, as rows of codes; predicates without rules are left out."""
         predicates = self._table.predicate[facts]
         found = {}
         for number in np.flatnonzero(np.bincount(predicates)).tolist():
@@ -458,18 +461,18 @@ class Region:
         return found
 
     def statistics_so_far(self) -> MarkingStatistics:
-        """Of the update that is in progress."""
+        """Return the statistics of the update in progress."""
         fields = (N_DELETIONS, N_BACKWARD, N_FORWARD, N_INSERTIONS, N_EXPLICIT, N_IMPLICIT, SEEN)
         return MarkingStatistics(*self._work.scalars[list(fields)].tolist())
 
-    # -- looking in --------------------------------------------------------------------------------------------------
+    # -- inspection --------------------------------------------------------------------------------------------------
 
     def having(self, flag: int) -> set[tuple[str, tuple[int, ...]]]:
-        """The facts with a flag, for tests and explanations."""
+        """Return the facts with a flag, for tests and explanations."""
         return self._facts(np.flatnonzero((self._table.flags & flag) != 0).tolist())
 
     def waiting_facts(self) -> set[tuple[str, tuple[int, ...]]]:
-        """Between two updates: the facts that the next one starts with, since they are marked."""
+        """Return, between two updates, the marked facts with which the next one starts."""
         return self._facts(self._work.lists[LIST_STARTS, : self._work.scalars[LIST_STARTS]].tolist())
 
     def _facts(self, numbers: list[int]) -> set[tuple[str, tuple[int, ...]]]:

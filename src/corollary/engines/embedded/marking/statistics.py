@@ -1,4 +1,4 @@
-"""The cost of following updates, in the terms of the tables of paper 004."""
+"""The cost of following updates, with the measures of the tables of paper 004."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class MarkingStatistics:
     """Rule applications by phase and marks, of one update or of many.
 
-    An application is one that brought something new: a fact to check (deletions), facts to prove (backward), a proven fact
-    (forward), a new fact (insertions). Delete and rederive counts facts taken back as deletions, facts found again from their
-    rules as backward, and those that follow from them as forward. `seen` are all rule instances that were looked at.
+    An application is one that found something new: a fact to check (deletions), facts to prove (backward), a proven
+    fact (forward), a new fact (insertions). Delete and rederive counts overdeleted facts as deletions, facts rederived
+    from their rules as backward, and what follows from them as forward. `seen` counts all visited rule instances.
     """
 
     deletions: int = 0

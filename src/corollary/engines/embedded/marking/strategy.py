@@ -1,7 +1,7 @@
-"""Following updates fact by fact, as one of the strategies of maintenance.
+"""Following updates fact by fact, as one of the maintenance strategies.
 
-What a region derives is supported by the region, once; its facts are kept in a table of their own beside the relations. Other
-steps follow changes as they do otherwise.
+A region supports each of its derived facts once; its facts are kept in a table of their own beside the relations. Other
+steps follow changes as usual.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from corollary.reasoning.maintain.transaction import Task
 
 # -- regions -----------------------------------------------------------------------------------------------------------
 
-# Which rules follow a stream together, fact by fact: regions of positive rules, and everything else around them.
+# The rules that follow a stream together, fact by fact: regions of positive rules, and everything else around them.
 #
-# Algorithm 1 knows one program of positive rules. Here that is a region: the hyper-nodes without negation, aggregates and
-# arithmetic that lie between the same others. A region runs as one step, to one fixpoint; the others keep their own steps,
-# before and after it.
+# Algorithm 1 is for one program of positive rules. Here that is a region: the hyper-nodes without negation, aggregates
+# and arithmetic between the same other hyper-nodes. A region runs as one step, to one fixpoint; the others keep their
+# own steps, before and after it.
 
 _PREFIX = "stream "
 
@@ -38,7 +38,7 @@ def is_region(step: Step) -> bool:
 
 
 def region_steps(graph: RuleGraph) -> dict[Step, str]:
-    """The steps in order, with those of positive rules put together; each with the name that reports use."""
+    """Return the steps in order, with those of positive rules merged into regions; each with its name for reports."""
     names = steps_in_order(graph)
     order = list(names)
     members: set[Step] = {step for step in order if isinstance(step, RuleStep) and _may_join(step)}
@@ -59,14 +59,15 @@ def region_steps(graph: RuleGraph) -> dict[Step, str]:
 
 
 def _may_join(step: RuleStep) -> bool:
-    """Positive rules; those that use what an aggregation made are no such rules in the text."""
+    """Return whether a step has only positive rules, none of which uses auxiliary facts of an aggregation."""
     if is_auxiliary(step.owner) or any(map(is_auxiliary, predicates_of(step.rules))):
         return False
     return all(fits(rule) for rule in step.rules)
 
 
 def _levels(order: Iterable[Step], members: set[Step]) -> dict[Step, int]:
-    """A level has a region, then other steps. A member comes after the others that it needs, and they after their region."""
+    """Return levels of steps, each with a region, then other steps. A member comes after the steps that it needs, and
+    these after their region."""
     levels: dict[Step, int] = {}
     makers: dict[str, list[Step]] = {}
     for step in order:
@@ -82,7 +83,8 @@ def _levels(order: Iterable[Step], members: set[Step]) -> dict[Step, int]:
 
 
 def _sharing_a_predicate(order: Iterable[Step], members: set[Step], levels: dict[Step, int]) -> set[Step]:
-    """Members that derive facts of a predicate as others do: the facts of a region are its own, but for explicit ones."""
+    """Return members that share a head predicate with other steps: except for explicit facts, the facts of a region are
+    its own."""
     makers: dict[str, list[Step]] = {}
     for step in order:
         for predicate in step.heads:
@@ -100,13 +102,14 @@ def _inputs(step: Step) -> set[str]:
 
 # -- strategy ----------------------------------------------------------------------------------------------------------
 
-_LARGE = 2_000  # facts; smaller changes are always followed one by one
+_LARGE = 2_000  # facts; smaller changes are always followed fact by fact
 
 
 class MarkingStrategy(Strategy):
-    """`look` is asked for the next update while one is processed; `statistics` are those of the last transaction.
+    """Marking as a strategy; `look` is called for the next update while one is processed; `statistics` are those of the
+    last transaction.
 
-    A strategy that adapts leaves large changes to the strategies for sets.
+    If it adapts, large changes are left to the set-at-a-time strategies.
     """
 
     follows_closures = False
@@ -122,7 +125,7 @@ class MarkingStrategy(Strategy):
         self._adapts = adapts
         self._others = by_instances("auto")
         self._regions: dict[str, Region] = {}
-        self._changes: tuple[FactsByPredicate, FactsByPredicate] = ({}, {})  # outside the region at work
+        self._changes: tuple[FactsByPredicate, FactsByPredicate] = ({}, {})  # outside the current region
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -130,7 +133,7 @@ class MarkingStrategy(Strategy):
         return region_steps(graph)
 
     def prepare(self, steps: Sequence[StepForms], transaction: EmbeddedTransaction) -> None:
-        """Before a transaction: every region has its facts."""
+        """Make sure, before a transaction, that every region has its facts."""
         self.statistics = MarkingStatistics()
         wanted = {step.owner: step.rules for step in steps if is_region(step.step)}
         for owner in self._regions.keys() - wanted.keys():
@@ -140,7 +143,7 @@ class MarkingStrategy(Strategy):
                 self._regions[owner] = self._new_region(rules, transaction)
 
     def forget(self) -> None:
-        """A transaction was given up: what the regions know of it is wrong."""
+        """Drop the regions after a transaction was given up, because they have seen its changes."""
         self._regions.clear()
 
     def _new_region(self, rules: StepRules, transaction: EmbeddedTransaction) -> Region:
@@ -213,7 +216,7 @@ class MarkingStrategy(Strategy):
 
 
 def _changes(region: Region, task: Task) -> tuple[dict[str, Codes], dict[str, Codes]]:
-    """Return the changes outside a region in this transaction: facts that nothing outside supports any more, and new ones."""
+    """Return the changes outside a region in this transaction: facts that lost their support from outside, and new ones."""
     transaction, owner = task.facts.state, task.step.owner
     deleted: dict[str, Codes] = {}
     inserted: dict[str, Codes] = {}
@@ -231,6 +234,6 @@ def _changes(region: Region, task: Task) -> tuple[dict[str, Codes], dict[str, Co
 
 
 def _changed_by_others(maintained: MaintainedRelation, owner: str) -> Numbers:
-    """The rows whose support by others than the owner has changed in this transaction."""
+    """Return the rows whose support by other owners has changed in this transaction."""
     parts = [numbers for other, numbers, _ in maintained.counts_before if other != owner]
     return distinct(np.concatenate(parts)) if parts else np.empty(0, np.int64)

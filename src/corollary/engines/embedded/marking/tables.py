@@ -1,7 +1,7 @@
-"""The facts that a region of rules works on, one number each, with links that lead from any bound columns to them.
+"""The facts of a region of rules, numbered, with links that lead from any bound columns to them.
 
-Everything is a flat array, so that one compiled loop can find, add and remove single facts. Facts with the same hash are
-linked, and so are the facts that an index finds for one key. A number whose fact has gone is used again.
+Everything is a flat array, so that one compiled loop can find, add and remove single facts. Facts with the same hash
+are linked, and so are the facts that an index finds for one key. The number of a deleted fact is reused.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from corollary.program import Atom, Constant, Variable, Wildcard
 
 # How the loops over single facts are compiled.
 #
-# They allocate nothing, so nobody has to count the users of an array, which would take most of their time. And what they call
-# for each rule instance becomes part of them: handing forty arrays on takes longer than what is done with them.
+# They allocate nothing, so arrays need no reference counting, which would take most of the time. And what they call for
+# each rule instance is inlined: passing forty arrays takes longer than the work on them.
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
@@ -38,18 +38,19 @@ def part_of_loop(function: _Function) -> _Function:
 
 # -- rule tables -------------------------------------------------------------------------------------------------------
 
-# Rules as numbers for compiled loops: one loop runs all rules, nothing is compiled for a program.
+# Rules as numbers for compiled loops: one loop runs all rules, and nothing is compiled for a program.
 #
-# For each atom of each body there is a plan that starts from a fact at that place (forward), and for each rule one that
-# starts from a fact of its head (backward). A plan matches its fact and then goes through levels, one for each other atom:
-# those with most columns bound first.
+# For each atom of each body there is a plan that starts from a fact at that position (forward), and for each rule one
+# that starts from a fact of its head (backward). A plan matches its fact and then goes through levels, one for each
+# other atom: those with most bound columns first.
 
-KEY, BIND, CHECK = 0, 1, 2  # of an op: kind, column, register
+KEY, BIND, CHECK = 0, 1, 2  # of an operation: kind, column, register
 COMPARISONS = {"=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
-# Fields of a plan: ranges of levels, of ops for its fact, of tests after it, of constants; the head and the ops that make it.
+# Fields of a plan: ranges of levels, of operations for its fact, of tests after it, of constants; the head and its operations.
 P_LEVELS, P_LEVELS_END, P_OPS, P_OPS_END, P_TESTS, P_TESTS_END, P_CONSTANTS, P_CONSTANTS_END = range(8)
 P_HEAD, P_HEAD_OPS, P_HEAD_OPS_END, P_RULE = range(8, 12)
-# Fields of a level: the predicate, an index (NONE where the whole fact is known) and its place among the predicate's, ops, tests.
+# Fields of a level: the predicate, an index (NONE if the whole fact is known) and its number for the predicate,
+# operations, tests.
 L_PREDICATE, L_INDEX, L_LOCAL, L_OPS, L_OPS_END, L_TESTS, L_TESTS_END = range(7)
 NONE = -1
 
@@ -71,7 +72,7 @@ class RuleArrays(NamedTuple):
 
 
 def fits(rule: NormalRule) -> bool:
-    """Whether a rule speaks of single facts only, without negation and computations."""
+    """Return whether a rule consists of atoms and comparisons only, without negation and computations."""
     body = rule.body
     return (
         all(isinstance(source, Atom) for source in body.sources)
@@ -83,7 +84,7 @@ def fits(rule: NormalRule) -> bool:
 
 
 class RuleTables:
-    """The arrays, with the numbers of predicates. `code` gives the code of a constant."""
+    """The arrays, with the numbers of predicates. `code` returns the code of a constant."""
 
     def __init__(self, rules: Sequence[NormalRule], code: Callable[[Constant], int]) -> None:
         atoms = [atom for rule in rules for atom in (rule.head, *rule.body.sources) if isinstance(atom, Atom)]
@@ -151,7 +152,7 @@ class RuleTables:
         return before, len(self._ops)
 
     def _add_tests(self, waiting: list[Compare], registers: _Registers) -> tuple[int, int]:
-        """The comparisons whose variables have values by now."""
+        """Add the comparisons whose variables have values by now; return their range."""
         before = len(self._tests)
         for compare in [one for one in waiting if one.inputs <= registers.bound]:
             waiting.remove(compare)
@@ -184,7 +185,7 @@ class RuleTables:
 
 
 class _Registers:
-    """Where the variables and constants of one plan are kept."""
+    """The registers of the variables and constants of one plan."""
 
     def __init__(self, code: Callable[[Constant], int]) -> None:
         self._code = code
@@ -226,7 +227,7 @@ def _ops(atom: Atom, registers: _Registers, *, may_key: bool) -> list[tuple[int,
 
 
 def _bound_columns(atom: Atom, registers: _Registers) -> tuple[int, int]:
-    """How well an atom is known: by how few columns are free, then by how many are bound."""
+    """Return a sort key by how well an atom is known: by how few columns are free, then by how many are bound."""
     bound = sum(registers.knows(term) for term in atom.arguments)
     return -(atom.arity - bound) if bound else -1000 - atom.arity, bound
 
@@ -237,12 +238,12 @@ def _table(rows: list[Any], width: int) -> Any:
 
 # -- fact table --------------------------------------------------------------------------------------------------------
 
-# What is known about a fact. Capital letters are the sets of Algorithm 1.
+# The flags of a fact. Capital letters are the sets of Algorithm 1.
 PRESENT, EXPLICIT, MARKED = 1, 2, 4  # in I; supported from outside; affected by the next update
 C, D, V, W, Y = 8, 16, 32, 64, 128  # checked, deleted, proven, waiting, delayed
 QUEUED = 256  # added, but its consequences are not
 COMPLETE = 512  # explicit, and every head that it helps to derive is marked
-POSITIVE = 1024  # gone, but the next update brings it back
+POSITIVE = 1024  # deleted, but inserted again by the next update
 OF_THIS_UPDATE = C | D | V | W | Y | QUEUED
 
 # Scalars of a table.
@@ -253,7 +254,8 @@ _FIRST_CAPACITY = 1024
 
 
 class FactTable(NamedTuple):
-    """`links` and `back` have a column for each index that a predicate has; `first` a row with the starts of its chains."""
+    """The facts; `links` and `back` have a column for each index of a predicate; `first` has a row with the starts of
+    its chains."""
 
     arguments: Any  # uint32[capacity, widest]
     predicate: Any  # int32[capacity]
@@ -286,7 +288,7 @@ def new_table(rules: RuleTables, capacity: int = _FIRST_CAPACITY) -> FactTable:
 
 
 def grown(table: FactTable, rules: RuleTables, at_least: int) -> FactTable:
-    """Return a copy with room for more facts, and with the facts under their old numbers."""
+    """Return a copy with room for more facts, which keep their numbers."""
     check_numbered(at_least)
     room = table.capacity
     while room < at_least:
@@ -296,7 +298,7 @@ def grown(table: FactTable, rules: RuleTables, at_least: int) -> FactTable:
     larger.predicate[:used] = table.predicate[:used]
     larger.flags[:used] = table.flags[:used]
     larger.scalars[:] = table.scalars
-    larger.hash_next[:used] = table.hash_next[:used]  # the list of free numbers; the others are linked again
+    larger.hash_next[:used] = table.hash_next[:used]  # the list of free numbers; facts are linked again
     _link_all(larger, rules.arrays)
     return larger
 
@@ -322,7 +324,7 @@ def bucket_of(hashed: Any, buckets: Any) -> Any:
 
 @part_of_loop
 def find(table: Any, predicate: Any, key: Any, width: Any) -> Any:
-    """The number of a fact, present or not; NONE where it has none."""
+    """Return the number of a fact, present or not; NONE if it has none."""
     fact = np.int64(table.hash_first[bucket_of(hash_of(predicate, key, width), len(table.hash_first))])
     while fact != NONE:
         if table.predicate[fact] == predicate:
@@ -344,7 +346,7 @@ def has_room(table: Any) -> Any:
 
 @loop
 def add(table: Any, rules: Any, predicate: Any, key: Any, flags: Any) -> Any:
-    """The number of a new fact, for which there is room."""
+    """Return the number of a new fact; there must be room for it."""
     scalars = table.scalars
     fact = scalars[FREE]
     if fact != NONE:
@@ -364,7 +366,7 @@ def add(table: Any, rules: Any, predicate: Any, key: Any, flags: Any) -> Any:
 
 @loop
 def release(table: Any, rules: Any, fact: Any) -> None:
-    """Forgets a fact; its number is free."""
+    """Remove a fact; its number is free."""
     predicate = table.predicate[fact]
     bucket = bucket_of(hash_of(predicate, table.arguments[fact], rules.arities[predicate]), len(table.hash_first))
     before, at = np.int64(NONE), np.int64(table.hash_first[bucket])
@@ -400,7 +402,7 @@ def _index_bucket(table: Any, rules: Any, index: Any, fact: Any) -> Any:
 
 @part_of_loop
 def first_of_chain(table: Any, rules: Any, level: Any, registers: Any, base: Any) -> Any:
-    """The first fact that may fit the key of a level (see `matching`)."""
+    """Return the first fact that may match the key of a level (see `matching`)."""
     index = rules.levels[level, 1]
     hashed = np.uint64(index + 1)
     for op in range(rules.levels[level, 3], rules.levels[level, 4]):

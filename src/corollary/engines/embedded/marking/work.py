@@ -1,4 +1,4 @@
-"""The lists and counters of one update while it is processed, as arrays that keep their place between calls."""
+"""The lists and counters of one update while it is processed, as arrays that stay in place between calls."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import numpy as np
 
 from corollary.engines.embedded.marking.tables import RuleTables, part_of_loop
 
-# Lists of facts. A scalar with the number of a list is its length, TAKEN plus that number how much of it was taken so far.
+# Lists of facts. The scalar with the number of a list is its length; TAKEN plus that number is how much of it was taken so far.
 LIST_W, LIST_C, LIST_V, LIST_Y, LIST_D, LIST_QUEUE = 0, 1, 2, 3, 4, 5
 LIST_MARKED = 6  # implicit facts that the next update affects
 LIST_EXPLICIT = 7  # explicit facts that the next update deletes
 LIST_STARTS = (
     8  # facts to check from the start: those marked before this update, and those that lost their support from outside
 )
-LIST_GHOSTS = 9  # facts that have gone and that the next update brings back
+LIST_GHOSTS = 9  # deleted facts that the next update inserts again
 LIST_COMPLETE = 10  # explicit facts all of whose consequences are marked
-LIST_OUT = 11  # facts to tell about
+LIST_OUT = 11  # facts to report
 LISTS = 12
 TAKEN = 12
 CHECKED_DONE, OPEN_FRAMES, IS_SEARCHING, SEEN = 24, 25, 26, 27
 N_DELETIONS, N_BACKWARD, N_FORWARD, N_INSERTIONS, N_EXPLICIT, N_IMPLICIT = 28, 29, 30, 31, 32, 33
 KEPT, KEPT_BEFORE = 34, 35  # instances for the next update; those among them that this update uses
-STAGE = 36  # how far an algorithm is that works in stages; 0 when an update begins
-MARKED_STARTS = 37  # how many facts to check from the start are marked ones; they come first
-LEFT = 38  # how many facts searches look at before the loop pauses
-IS_PAUSED = 39  # whether the search for its fact goes on where it was
+STAGE = 36  # the stage of an algorithm with several stages; 0 when an update begins
+MARKED_STARTS = 37  # how many of the first facts to check are marked ones
+LEFT = 38  # how many facts searches may still visit before the loop pauses
+IS_PAUSED = 39  # whether the search for its fact continues
 SCALARS = 40
 
 DONE, PAUSED, NEEDS_ROOM, NEEDS_FRAMES, NEEDS_INSTANCES = 0, 1, 2, 3, 4
-BUDGET = 1 << 22  # facts that searches look at between two looks at limits and Ctrl-C
+BUDGET = 1 << 22  # facts that searches visit between two checks of limits and Ctrl-C
 
 _FIRST_FRAMES = 256
 
@@ -38,11 +38,11 @@ _FIRST_FRAMES = 256
 class MarkingWork(NamedTuple):
     lists: Any  # int32[lists, capacity]: each fact is at most once in a list
     scalars: Any  # int64
-    frames: Any  # int64[depth, frame + 1]: the open searches of backward chaining, and what for
+    frames: Any  # int64[depth, frame + 1]: the open searches of backward chaining, and their purpose
     search: Any  # int64[frame]
-    deletion: Any  # int64[frame]: the search of block c, which others interrupt
+    deletion: Any  # int64[frame]: the search of block c, which other searches interrupt
     key: Any  # int64[widest]
-    chosen: Any  # where in a frame the chosen facts begin
+    chosen: Any  # where the chosen facts begin in a frame
     instances: Any  # int32[kept, 1 + longest body]: head and body
 
 

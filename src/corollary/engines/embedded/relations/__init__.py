@@ -1,1 +1,1 @@
-"""Relations of codes: rows that grow, the sets that know them, and indexes, all in memory that kernels reach by address."""
+"""Relations of codes: growing rows, their sets and indexes, all in memory that kernels reach by address."""

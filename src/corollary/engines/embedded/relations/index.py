@@ -1,10 +1,10 @@
 """Indexes of a relation by some of its columns.
 
-Both kinds map a key to an entry. A key of one column is its own entry where codes are dense enough; otherwise a hash table
-maps keys to entries. A `RangeIndex` keeps a copy of the rows sorted by key, so that the rows of an entry lie side by side; a
-`ChainIndex` links the rows of an entry, newest first, and takes new rows as they come. Their `fields` are what a kernel needs:
-the addresses of rows (0 where they are the relation's), entries and next rows, then those of the hash table. When one of these
-arrays is replaced, so is the array of fields.
+Both kinds map a key to an entry. A key of one column is its own entry if codes are dense enough; otherwise a hash table
+maps keys to entries. A `RangeIndex` has a copy of the rows sorted by key, so that the rows of an entry are adjacent; a
+`ChainIndex` links the rows of an entry, newest first, and adds new rows as they come. Their `fields` are what a kernel
+needs: the addresses of rows (0 for the relation's own), entries and next rows, then those of the hash table. When one
+of these arrays is replaced, so is the array of fields.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEAST_PIECE = 4096
 
 
 class _Keys:
-    """The hash table from keys to entries; unused where keys of one column address entries directly."""
+    """The hash table from keys to entries; unused if keys of one column are their own entries."""
 
     def __init__(self) -> None:
         self.hashed = False
@@ -40,7 +40,7 @@ class _Keys:
         return U64(64 - (len(self.keys).bit_length() - 1))
 
     def reserve(self, entries: int) -> None:
-        """Makes room for that many keys in all, keeping those that are there."""
+        """Make room for this many keys in all, keeping the existing ones."""
         if len(self.keys) >= entries * 2 and len(self.keys):
             return
         old_keys, old_groups = self.keys, self.groups
@@ -51,14 +51,14 @@ class _Keys:
             _copy_keys(old_keys, old_groups, self.keys, self.groups, self.shift, self.mask)
 
     def fields(self) -> tuple[int, int, int, int, int]:
-        """The fields that a kernel needs: whether hashed, addresses of keys and groups, shift, mask."""
+        """Return the fields that a kernel needs: whether hashed, addresses of keys and groups, shift, mask."""
         if not self.hashed:
             return 0, 0, 0, 0, 0
         return 1, address(self.keys), address(self.groups), int(self.shift), int(self.mask)
 
 
 class RangeIndex:
-    """`rows` sorted by key; the rows of entry e are those from `offsets[e]` up to `offsets[e + 1]`."""
+    """A copy of the `rows` sorted by key; the rows of entry e are those from `offsets[e]` up to `offsets[e + 1]`."""
 
     def __init__(self, rows: np.ndarray[Any, Any], columns: tuple[int, ...], universe: int) -> None:
         self.row_count = len(rows)
@@ -83,7 +83,7 @@ class RangeIndex:
             self.offsets, self.rows = _sort_by_group(rows, groups, keys.count)
 
     def cover(self, universe: int) -> None:
-        """Makes every code up to the size of the universe a valid key; new codes have no rows."""
+        """Make every code up to the size of the universe a valid key; new codes have no rows."""
         missing = universe + 1 - len(self.offsets)
         if not self.keys.hashed and missing > 0:
             self.offsets = np.concatenate([self.offsets, np.full(missing, self.offsets[-1], np.uint32)])
@@ -98,7 +98,7 @@ class RangeIndex:
 
 
 class ChainIndex:
-    """`heads[e]` is the newest row of entry e, `following[row]` the next older one; NONE ends a chain."""
+    """Linked rows: `heads[e]` is the newest row of entry e, `following[row]` the next older one; NONE ends a chain."""
 
     def __init__(self, columns: tuple[int, ...], arity: int) -> None:
         self._columns = np.array(columns, np.int64)
@@ -111,7 +111,7 @@ class ChainIndex:
         self.fields = np.zeros(8, np.int64)
 
     def extend(self, rows: np.ndarray[Any, Any], size: int, universe: int) -> None:
-        """Takes in the rows from the last indexed one up to `size`."""
+        """Add the rows from the last indexed one up to `size`."""
         if len(self.following) < size:
             self.following = _grown(self.following, max(size, len(rows)), fills=False)
         if self.keys.hashed:
@@ -130,7 +130,7 @@ class ChainIndex:
             self.fields = np.array([0, address(self.heads), address(self.following), *self.keys.fields()], np.int64)
 
     def make_room(self, rows: int) -> None:
-        """Makes room for so many new rows, each of which may bring a key of its own; lookups go on as before."""
+        """Make room for this many new rows, each of which may have a new key; look-ups are not affected."""
         if self.keys.hashed:
             self.keys.reserve(self.keys.count + rows)
             self.heads = _grown(self.heads, self.keys.count + rows)
@@ -138,12 +138,12 @@ class ChainIndex:
         self._note_arrays()
 
     def note_linked(self, size: int, keys: int) -> None:
-        """A kernel has linked all rows up to `size` by itself; there are so many keys now."""
+        """Note that a kernel has linked all rows up to `size`, and that there are this many keys."""
         self._indexed = size
         self.keys.count = keys
 
     def _extend_groups(self, rows: np.ndarray[Any, Any], size: int) -> None:
-        """In pieces: most rows bring no new key, and a table with room for all of them would not fit the cache."""
+        """Add rows in pieces: most rows have no new key, and a table with room for all of them would not fit the cache."""
         keys = self.keys
         keys.reserve(1)
         while self._indexed < size:
@@ -176,7 +176,7 @@ class ChainIndex:
 def _grown(
     array: np.ndarray[Any, np.dtype[np.uint32]], wanted: int, *, fills: bool = True
 ) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """A longer array; its end is filled with NONE where somebody may read it before it is written."""
+    """Return a longer array; its end is filled with NONE if it may be read before it is written."""
     if len(array) >= wanted:
         return array
     grown = np.empty(max(wanted, len(array) * 2), np.uint32)
@@ -214,7 +214,7 @@ def _copy_keys(old_keys: Any, old_groups: Any, keys: Any, groups: Any, shift: An
 def _assign_groups(
     rows: Any, start: int, stop: int, columns: Any, keys: Any, groups: Any, shift: Any, mask: Any, count: int, out: Any
 ) -> int:
-    """Gives each row the number of its key, new keys get the next numbers; returns how many keys there are."""
+    """Give each row the number of its key, with the next numbers for new keys; return how many keys there are."""
     before, slot = EMPTY, U64(0)
     for row in range(start, stop):
         key = key_of_columns(rows, row, columns)

@@ -1,8 +1,8 @@
-"""Memory inside kernels: words by address, hash sets and indexes made of them, and the bounds of what they can number.
+"""Memory inside kernels: words by address, hash sets and indexes made of them, and the limits of their numbers.
 
-A join touches a number of relations that is known only at run time. Passing their arrays to a kernel as such would compile
-one kernel per number and kind of arrays; passing addresses lets one compiled kernel serve every rule. The caller keeps the
-arrays alive, and returns new addresses whenever an array has grown.
+A join touches a number of relations that is known only at run time. Passing their arrays to a kernel as such would
+compile one kernel per number and kind of arrays; passing addresses lets one compiled kernel serve every rule. The
+caller keeps the arrays alive, and passes new addresses whenever an array has grown.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
 
-# How much the numbers of the embedded engine can number. Whatever comes near a bound is an error that says so.
+# The limits of the embedded engine's numbers. Reaching one is an error that says so.
 #
-# Everything else that kernels hold (levels, registers, columns, stacks, buffers) has no bound: it is as long as a rule needs it.
+# Everything else that kernels hold (levels, registers, columns, stacks, buffers) has no limit: it is as long as a rule
+# needs it.
 
 MOST_ROWS = (1 << 32) - 1
 """Rows of one relation: their numbers have 32 bits, of which all ones mean that there is no row."""
@@ -36,12 +37,12 @@ MOST_NUMBERED_FACTS = (1 << 31) - 1
 
 
 def too_large(message: str) -> ProgramError:
-    """The error about something that has outgrown the numbers of this engine."""
+    """Return the error for something that has outgrown the numbers of this engine."""
     return ProgramError([Diagnostic(catalogue.TOO_LARGE, message)])
 
 
 def check_rows(wanted: int) -> None:
-    """Raise if a relation would have more rows than there are numbers for."""
+    """Raise if a relation would have more rows than there are row numbers."""
     if wanted > MOST_ROWS:
         raise too_large(f"a relation would have {wanted:,} facts, and the embedded engine holds {MOST_ROWS:,}")
 
@@ -53,7 +54,7 @@ def check_codes(wanted: int) -> None:
 
 
 def check_text(length: int) -> None:
-    """Raise if a text is longer than its length can say."""
+    """Raise if a text is longer than the field for its length allows."""
     if length > MOST_TEXT:
         raise too_large(f"a text has {length:,} bytes, and the embedded engine holds {MOST_TEXT:,}")
 
@@ -65,7 +66,7 @@ def check_counts(highest: int) -> None:
 
 
 def check_numbered(wanted: int) -> None:
-    """Raise if a stream would keep more facts than its marking has numbers for."""
+    """Raise if a stream would keep more facts than marking has numbers."""
     if wanted > MOST_NUMBERED_FACTS:
         raise too_large(
             f"a stream would keep {wanted:,} facts, and the embedded engine numbers {MOST_NUMBERED_FACTS:,}"
@@ -81,7 +82,7 @@ def address(array: np.ndarray[Any, Any]) -> int:
 
 
 def _intrinsic(function: Callable[..., Any]) -> Any:
-    """Kernels call it with its own arguments, without the typing context that mypy sees."""
+    """Return an intrinsic as a function with the arguments that kernels pass, for mypy."""
     return intrinsic(function)
 
 
@@ -122,7 +123,7 @@ store_u64 = _storer(types.uint64, ir.IntType(64))
 
 
 def _compare_and_swap(context: Any, base: Any, index: Any, expected: Any, value: Any) -> Any:
-    """Writes a word if it is still the expected one; gives what was there, in one step that no other thread can divide."""
+    """Write a word if it still has the expected value; return the old value, atomically."""
 
     def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         pointer = builder.gep(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), [arguments[1]])
@@ -132,7 +133,7 @@ def _compare_and_swap(context: Any, base: Any, index: Any, expected: Any, value:
 
 
 def _updater(operation: str) -> Any:
-    """A word is changed and its old value given, in one step that no other thread can divide."""
+    """Return an intrinsic that changes a word atomically and returns its old value."""
 
     def update(context: Any, base: Any, index: Any, value: Any) -> Any:
         def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
@@ -150,7 +151,7 @@ or_u64 = _updater("or")
 
 
 def _prefetch(context: Any, base: Any, index: Any) -> Any:
-    """Asks for the cache line of a word that will be needed soon: a hash table is larger than any cache."""
+    """Request the cache line of a word that will be needed soon: a hash table is larger than any cache."""
 
     def generate(target: Any, builder: Any, __: Any, arguments: Any) -> Any:
         byte_pointer = ir.IntType(8).as_pointer()
@@ -175,7 +176,7 @@ def field(fields: Any, index: Any) -> Any:
 
 @njit(inline="always")
 def register(fields: Any, index: Any, registers: Any) -> Any:
-    """The value of the register whose number stands in a field."""
+    """Return the value of the register whose number is in a field."""
     return load_u32(registers, load_u64(fields, np.uint64(index)))
 
 
@@ -183,21 +184,21 @@ def register(fields: Any, index: Any, registers: Any) -> Any:
 
 # Hash sets of facts and hash indexes, as functions on addresses that the kernels share.
 #
-# A fact of one or two columns, or of more columns that fit, is packed into one word, which is its own key. Where the columns do
-# not fit, the set is *wide*: a slot holds a part of the hash and the number of the row, and rows are compared. Many pairs over
-# few constants are kept in a *bitmap* instead: one bit a possible pair, nothing to hash and nothing that grows.
+# A fact whose columns fit into one word is packed into it, and is its own key. If the columns do not fit, the set is
+# *wide*: a slot holds a part of the hash and the number of the row, and rows are compared. Many pairs over few
+# constants are kept in a *bitmap* instead: one bit for each possible pair, without hashing and without growing.
 
 U64 = np.uint64
 EMPTY = U64(0xFFFFFFFFFFFFFFFF)
 NONE = np.uint32(0xFFFFFFFF)
-BITMAP = 1  # in the place of the bits per column; the shift is then the width of a row of the bitmap
+BITMAP = 1  # in place of the bits per column; the shift is then the width of a row of the bitmap
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 _MIX = U64(0xD6E8FEB86659FD93)
 
 
 @njit(inline="always")
 def slot_of(key: Any, shift: Any) -> Any:
-    """A multiplicative hash taken from the high bits; the middle bits are folded in, for packed keys end in zeros."""
+    """Return a multiplicative hash, its high bits; the middle bits are folded in, because packed keys end in zeros."""
     return ((key ^ (key >> U64(32))) * _GOLDEN) >> shift
 
 
@@ -209,7 +210,7 @@ def hash_row(state: Any, value: Any) -> Any:
 
 @njit(inline="always")
 def insert_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
-    """Whether the key was new; it is in the table afterwards."""
+    """Insert a key; return whether it was new."""
     slot = slot_of(key, shift)
     while True:
         found = load_u64(table, slot)
@@ -223,7 +224,7 @@ def insert_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
 
 @njit(inline="always")
 def insert_key_shared(table: Any, shift: Any, mask: Any, key: Any) -> bool:
-    """Like `insert_key`, while other threads insert as well: exactly one of those with the same key returns that it was new."""
+    """Like `insert_key`, while other threads insert, too: for equal keys, exactly one of them returns that it was new."""
     slot = slot_of(key, shift)
     while True:
         found = load_u64(table, slot)
@@ -250,13 +251,13 @@ def contains_key(table: Any, shift: Any, mask: Any, key: Any) -> bool:
 
 @njit(inline="always")
 def bit_of_pair(key: Any, stride: Any) -> Any:
-    """The place of a packed pair in a bitmap whose rows have 2**stride bits."""
+    """Return the position of a packed pair in a bitmap whose rows have 2**stride bits."""
     return ((key & U64(0xFFFFFFFF)) << stride) | (key >> U64(32))
 
 
 @njit(inline="always")
 def insert_bit(table: Any, stride: Any, key: Any) -> bool:
-    """Whether the pair was new; its bit is set afterwards."""
+    """Insert a pair; return whether it was new."""
     place = bit_of_pair(key, stride)
     word, bit = load_u64(table, place >> U64(6)), U64(1) << (place & U64(63))
     if word & bit:
@@ -267,7 +268,7 @@ def insert_bit(table: Any, stride: Any, key: Any) -> bool:
 
 @njit(inline="always")
 def insert_bit_shared(table: Any, stride: Any, key: Any) -> Any:
-    """Like `insert_bit`, while other threads insert as well."""
+    """Like `insert_bit`, while other threads insert, too."""
     place = bit_of_pair(key, stride)
     word, bit = place >> U64(6), U64(1) << (place & U64(63))
     if load_u64(table, word) & bit:
@@ -285,7 +286,7 @@ def contains_bit(table: Any, stride: Any, key: Any) -> Any:
 def insert_wide(
     table: Any, shift: Any, mask: Any, rows: Any, arity: Any, values: Any, at: Any, key: Any, row: Any
 ) -> Any:
-    """For tables that hold numbers of rows: the number of the row, which is `row` when it is new."""
+    """Insert a row into a table of row numbers; return its number, which is `row` if it is new."""
     slot = slot_of(key, shift)
     tag = (key >> U64(32)) << U64(32)
     while True:
@@ -307,7 +308,7 @@ def insert_wide(
 
 @njit(inline="always")
 def find_wide(table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numbers: Any, at: Any, count: Any) -> Any:
-    """The number of the row of the registers whose numbers stand from `at` on, or NONE."""
+    """Return the number of the row with the values of registers, whose numbers are stored from `at` on; or NONE."""
     key = U64(0)
     for i in range(count):
         key = hash_row(key, U64(load_u32(registers, load_u64(numbers, at + U64(i)))))
@@ -331,7 +332,7 @@ def find_wide(table: Any, shift: Any, mask: Any, rows: Any, registers: Any, numb
 
 @njit(inline="always")
 def find_group(keys: Any, groups: Any, shift: Any, mask: Any, key: Any) -> Any:
-    """The group of a key in a hash index, or NONE."""
+    """Return the group of a key in a hash index, or NONE."""
     slot = slot_of(key, shift)
     while True:
         found = load_u64(keys, slot)

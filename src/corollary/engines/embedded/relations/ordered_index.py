@@ -1,9 +1,9 @@
-"""Rows of a relation in the order of the values of a term, so that `<` and its like find ranges of rows.
+"""Rows of a relation in the order of the values of a term, so that `<` and the like find ranges of rows.
 
-Numbers of all types are ordered among themselves, and so are texts, and moments of each datatype. What is kept are the numbers of
-the rows: ranks of constants may change when new ones come, the order of those that were there does not. New rows wait in a tail
-until going over them has cost as much as putting them in order; then they are sorted, and merged with what is in order. An
-iteration over an index keeps what was in order when it began.
+Numbers of all types are ordered among themselves, and so are texts, and moments of each datatype. The index stores row
+numbers: ranks of constants may change when new ones come, but the order of existing constants does not. New rows wait
+in a tail until scanning them has cost as much as ordering them; then they are sorted and merged. An iteration over an
+index keeps the order from its start.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _SORTING, _MERGING = 16, 32
 
 @dataclass(frozen=True)
 class OrderedRows:
-    """The first `size` rows of a relation: the first `valued` numbers are in order, the other rows have no place in it."""
+    """The first `size` rows of a relation: the first `valued` numbers are in order, the other rows have no value to
+    order by."""
 
     numbers: Codes
     valued: int
@@ -45,12 +46,13 @@ _NOTHING = OrderedRows(np.empty(0, np.uint32), 0)
 
 
 class OrderedIndex:
-    """Follows a relation; `evaluate` has the codes of the term's values, and for which rows it has one; None for a column."""
+    """The order of a relation's rows; `evaluate` returns the codes of the term's values, and which rows have one; None
+    for a column."""
 
     def __init__(self, column: int | None, prefix: int | None) -> None:
         self._column = column
         self._prefix = prefix
-        self._codes = np.empty(0, np.uint32)  # of the values of a term that is no column
+        self._codes = np.empty(0, np.uint32)  # of the values of a term that is not a column
         self._evaluated = 0
         self._seen = 0
         self._debt = 0
@@ -62,7 +64,7 @@ class OrderedIndex:
         return int(self._codes.nbytes + self.rows.numbers.nbytes)
 
     def place(self, relation: Relation) -> tuple[Array, int, int]:
-        """Where the code of the value of a row is: an array, how far it is from one row to the next, and the offset."""
+        """Return where the code of a row's value is: an array, the distance between rows, and the offset."""
         if self._column is None:
             return self._codes, 1, 0
         return relation.rows, relation.arity, self._column
@@ -75,10 +77,10 @@ class OrderedIndex:
         looks: int,
         order: Order,
     ) -> OrderedRows:
-        """Takes in new rows; that many times somebody is going to look at those that are not in order."""
+        """Add new rows; `looks` is how often the unordered ones are about to be scanned."""
         size = relation.size
         if self._column is None and self._evaluated < size:
-            codes, valid = evaluate(relation.rows[self._evaluated : size])  # which may bring new constants
+            codes, valid = evaluate(relation.rows[self._evaluated : size])  # this may add new constants
             if size > len(self._codes):
                 grown = np.empty(max(size, 2 * len(self._codes)), np.uint32)
                 grown[: self._evaluated] = self._codes[: self._evaluated]
@@ -127,7 +129,7 @@ class OrderedIndex:
 
 @njit(cache=True, nogil=True)
 def _places(known: Any, new: Any, values: Any, prefix: Any, kinds: Any, ranks: Any) -> Any:
-    """For each new row the place among the known ones where it belongs."""
+    """Return, for each new row, its position among the known ones."""
     found = np.empty(len(new), np.int64)
     for number in range(len(new)):
         row = new[number]
@@ -152,9 +154,9 @@ def _places(known: Any, new: Any, values: Any, prefix: Any, kinds: Any, ranks: A
 
 
 def ordered_index(relation: Relation, between: Range, columns: Columns) -> OrderedIndex:
-    """The index of a relation by the order of a term over its columns, and by the key column that comes before it."""
+    """Return the index of a relation by the order of a term over its columns, after the key column if there is one."""
     column = columns[0][1] if isinstance(between.term, Variable) else None
-    key = (Range, (between.term, columns) if column is None else column, between.prefix)  # a column has many names
+    key = (Range, (between.term, columns) if column is None else column, between.prefix)  # a column may have many names
     index = relation.value_indexes.get(key)
     if not isinstance(index, OrderedIndex):
         index = relation.value_indexes[key] = OrderedIndex(column, between.prefix)

@@ -1,4 +1,4 @@
-"""A relation of the embedded engine: rows of codes that grow, a set that knows them, and indexes made on demand."""
+"""A relation of the embedded engine: growing rows of codes, a set of them, and indexes made on demand."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ class Pairs(Protocol):
     def rows(self) -> Codes: ...
 
 
-_FIRST_CAPACITY = 64  # rows, once there is one: many predicates of a long program have none
+_FIRST_CAPACITY = 64  # rows of the first allocation; many predicates of a long program have none at all
 _FEWEST_SLOTS = 1 << 7
 _AHEAD = 32
 _GROWS_FOURFOLD = 1 << 21
-_PLENTY_OF_ROWS = 1 << 26  # bytes; below that, rows grow fourfold: pages that are never touched cost nothing
-BITMAP_FROM = 50_000  # rows; fewer pairs are better off in a small hash table
-BITMAP_CODE_BITS = 14  # a bitmap of 32 MB at most, of which only the touched pages exist
+_PLENTY_OF_ROWS = 1 << 26  # bytes; below that, rows grow fourfold, because untouched pages cost nothing
+BITMAP_FROM = 50_000  # rows; for fewer pairs a small hash table is better
+BITMAP_CODE_BITS = 14  # a bitmap has 32 MB at most, of which only touched pages exist
 _NO_COUNTS = np.empty(0, np.uint32)
 _NO_TABLE = np.empty(0, np.uint64)
 
 
 class Relation:
-    """Facts of one predicate as an array of codes, one row a fact; rows are numbered in the order of their insertion.
+    """Facts of one predicate as an array of codes, one row for each fact; rows are numbered in the order of insertion.
 
-    `size` rows are in use. The set is kept from the first insertion on; a relation filled by `append_distinct` builds it when
-    somebody asks for membership. A `counted` relation knows for each row and owner how often the owner derives it (its
-    support); its set leads to the numbers of rows.
+    `size` rows are in use. The set is maintained from the first insertion on; a relation filled by `append_distinct`
+    builds it at the first look-up. A `counted` relation knows for each row and owner how often the owner derives it
+    (its support); its set leads to row numbers.
     """
 
     def __init__(self, arity: int, code_bits: int = 32, *, counted: bool = False) -> None:
@@ -97,9 +97,9 @@ class Relation:
         return self.rows[: self.size]
 
     def insert(self, rows: Codes, owner: str | None = None) -> int:
-        """Adds the rows that are not there yet; gives their number. They are the last rows afterwards.
+        """Add the rows that are new, as the last rows; return their number.
 
-        With an owner, every row counts as one derivation of it.
+        With an owner, every row counts as one derivation by it.
         """
         before = self.size
         if self.arity == 0:
@@ -109,7 +109,7 @@ class Relation:
                 memory.check_counts(int(counts[0]) + len(rows))
                 counts[0] += len(rows)
             return self.size - before
-        # In pieces, so that many duplicates do not make the relation grow for nothing.
+        # In pieces, so that many duplicates do not make the relation grow in vain.
         rows = np.ascontiguousarray(rows, dtype=np.uint32)
         step = 1 << 20
         for start in range(0, len(rows), step):
@@ -131,7 +131,7 @@ class Relation:
         return self.size - before
 
     def insert_with_counts(self, rows: Codes, counts: Counts, owner: str) -> None:
-        """Adds distinct rows, each with its number of derivations by the owner."""
+        """Add distinct rows, each with its number of derivations by the owner."""
         places = self.place(rows)
         known = self.support_of(owner)
         total = known[places] + counts.astype(np.uint64)
@@ -139,7 +139,7 @@ class Relation:
         known[places] = total
 
     def append_distinct(self, rows: Codes, owner: str | None = None) -> None:
-        """Adds rows that are known to be new and distinct, without touching the set."""
+        """Add rows that are known to be new and distinct, without updating the set."""
         if len(rows):
             self._grow_rows(self.size + len(rows))
             self.rows[self.size : self.size + len(rows)] = rows
@@ -154,7 +154,7 @@ class Relation:
         return list(self._support)
 
     def support_of(self, owner: str) -> Counts:
-        """How often the owner derives each row; aligned with `rows`, writable."""
+        """Return how often the owner derives each row; aligned with `rows`, writable."""
         if owner not in self._support:
             self._support[owner] = np.zeros(max(1, len(self.rows)), np.uint32)
         return self._support[owner]
@@ -164,18 +164,18 @@ class Relation:
         self._support[successor] = self._support.pop(owner)
 
     def mark(self, owner: str, start: int) -> None:
-        """The rows from `start` on are the owner's, with one derivation that is known."""
+        """Make the owner support the rows from `start` on, once."""
         self.support_of(owner)[start : self.size] = 1
 
     def become(self, pairs: Pairs) -> None:
-        """Holds exactly these pairs from now on; they contain what was there before."""
+        """Replace the rows by these pairs, which contain all of them."""
         memory.check_rows(pairs.count)
         self._pending = pairs
         self.size = pairs.count
         self._forget_structures()
 
     def contains(self, rows: Codes) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """For each row whether it is in the relation."""
+        """Return, for each row, whether it is in the relation."""
         if self.arity == 0:
             return np.full(len(rows), self.size > 0)
         self.ensure_set()
@@ -189,7 +189,7 @@ class Relation:
         )
 
     def number_rows(self) -> None:
-        """Lets the set lead to the numbers of rows, which changing the support of a row needs."""
+        """Let the set lead to row numbers, which changing the support of a row needs."""
         if not self.counted:
             self.counted = True
             self._bits = 0
@@ -197,7 +197,7 @@ class Relation:
             self._table = _NO_TABLE
 
     def place(self, rows: Codes) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The numbers of rows in a relation with numbered rows; new ones are added."""
+        """Return the numbers of rows in a relation with numbered rows; new rows are added."""
         if self.arity == 0:
             self.size = max(self.size, min(1, len(rows)))
             return np.zeros(min(1, len(rows)), np.int64)
@@ -211,7 +211,7 @@ class Relation:
         return places
 
     def locate(self, rows: Codes) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The numbers of rows in a relation with numbered rows, -1 for those that are not there."""
+        """Return the numbers of rows in a relation with numbered rows, -1 for missing rows."""
         if self.arity == 0:
             return np.full(min(1, len(rows)), 0 if self.size else -1, np.int64)
         self.ensure_set()
@@ -221,8 +221,8 @@ class Relation:
         return places
 
     def keep(self, wanted: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
-        """Removes all rows but the wanted ones, which keep their order and get new numbers."""
-        kept = self.facts[wanted]  # a copy: somebody may still look at the rows as they were
+        """Remove all rows but the wanted ones, which keep their order and get new numbers."""
+        kept = self.facts[wanted]  # a copy, because the old rows may still be in use
         for owner, counts in self._support.items():
             self._support[owner] = counts[: self.size][wanted] if len(kept) else np.zeros(1, np.uint32)
         self.rows, self.size = kept, len(kept)
@@ -241,7 +241,7 @@ class Relation:
 
     @property
     def bits(self) -> int:
-        """Bits per column of a packed key; 0 where keys are wide."""
+        """The bits per column of a packed key; 0 for wide keys."""
         return self._bits
 
     @property
@@ -260,16 +260,16 @@ class Relation:
 
     @property
     def room(self) -> int:
-        """The number of rows up to which nothing has to grow."""
+        """The number of rows up to which nothing must grow."""
         return len(self.rows) if self._bits == BITMAP else min(len(self.rows), len(self._table) * 7 // 10)
 
     @property
     def code_bits(self) -> int:
-        """Bits that hold every code of its rows."""
+        """The number of bits that holds every code of its rows."""
         return self._code_bits
 
     def widen(self, code_bits: int) -> None:
-        """Called when codes have become too large for the packed keys."""
+        """Adapt packed keys to codes of this many bits."""
         self._code_bits = code_bits
         if self._bits == BITMAP and code_bits <= self._stride:
             return
@@ -279,23 +279,23 @@ class Relation:
             self._table = _NO_TABLE
 
     def reserve(self, extra: int) -> None:
-        """Makes room for that many new rows, in the rows and in the set."""
+        """Make room for this many new rows, in the rows and in the set."""
         self._grow_rows(self.size + extra)
         self.ensure_set(self.size + extra)
 
     def ensure_set(self, rows: int = 0) -> None:
-        """Brings the set up to date, with room for `rows` rows."""
+        """Bring the set up to date, with room for `rows` rows."""
         rows = max(rows, self.size)
         if self._bits == 32 and self._deserves_bitmap(rows):
             self._bits, self._stride = BITMAP, self._code_bits
-            self._table = np.zeros(1 << max(0, 2 * self._stride - 6), np.uint64)  # the pages come when they are touched
+            self._table = np.zeros(1 << max(0, 2 * self._stride - 6), np.uint64)  # untouched pages cost nothing
             self._hashed = 0
         elif self._bits == BITMAP:
             pass
         elif len(self._table) * 7 // 10 < rows or not len(self._table):
             slots = max(_FEWEST_SLOTS, 1 << (rows * 10 // 7).bit_length())
             if len(self._table) and slots <= _GROWS_FOURFOLD:
-                slots *= 2  # what has grown once will grow again, and every growth moves all keys
+                slots *= 2  # grow more than necessary, because every growth moves all keys
             known, self._table = self._table, np.full(slots, EMPTY, np.uint64)
             if self._bits and self._hashed:
                 _move_keys(known, self._table, self.table_shift, self.table_mask)
@@ -308,19 +308,19 @@ class Relation:
             self._hashed = self.size
 
     def make_room(self, extra: int) -> None:
-        """Makes room for at least that many more rows, without the set."""
+        """Make room for at least this many more rows, without the set."""
         self._grow_rows(self.size + max(extra, 64))
 
     def _deserves_bitmap(self, rows: int) -> bool:
         return self.arity == 2 and rows >= BITMAP_FROM and self._code_bits <= BITMAP_CODE_BITS
 
     def note_inserted(self, size: int) -> None:
-        """The join kernel has inserted rows by itself: there are `size` now, all in the set."""
+        """Note that the join kernel has inserted rows: there are `size` now, all in the set."""
         self.size = size
         self._hashed = size
 
     def note_appended(self, size: int) -> None:
-        """The join kernel has appended rows without using the set."""
+        """Note that the join kernel has appended rows without updating the set."""
         self.size = size
 
     def _grow_rows(self, wanted: int) -> None:
@@ -338,7 +338,7 @@ class Relation:
     # -- indexes -----------------------------------------------------------------------------------------------------
 
     def range_index(self, columns: tuple[int, ...], universe: int) -> RangeIndex:
-        """A clustered index of all rows, for relations that do not change while it is used."""
+        """Return a clustered index of all rows, for relations that do not change while it is used."""
         index = self._ranges.get(columns)
         if index is None or index.row_count != self.size:
             index = self._ranges[columns] = RangeIndex(self.facts, columns, universe)
@@ -346,7 +346,7 @@ class Relation:
         return index
 
     def chain_index(self, columns: tuple[int, ...], universe: int) -> ChainIndex:
-        """An index that follows the relation as it grows."""
+        """Return an index that follows the relation as it grows."""
         index = self._chains.get(columns)
         if index is None:
             index = self._chains[columns] = ChainIndex(columns, self.arity)
@@ -369,8 +369,8 @@ class Relation:
 
     @property
     def set_fields(self) -> np.ndarray[Any, Any]:
-        """The fields of the set that a kernel needs: addresses of table and rows, shift, mask, bits; new ones for another
-        table."""
+        """The fields of the set that a kernel needs: addresses of table and rows, shift, mask, bits; a new array for a
+        new table."""
         if self._set_fields is None or self._table is not self._addressed_table:
             self._addressed_table = self._table
             numbers = (address(self._table), 0, int(self.table_shift), int(self.table_mask), self._bits)
@@ -381,7 +381,7 @@ class Relation:
 
 @cache
 def _no_rows(arity: int) -> Codes:
-    return np.empty((0 if arity else 1, arity), np.uint32)  # a proposition is a row of nothing
+    return np.empty((0 if arity else 1, arity), np.uint32)  # a proposition is an empty row
 
 
 def _packed_bits(arity: int, code_bits: int) -> int:
@@ -407,13 +407,13 @@ def _row_key(rows: Any, row: int, bits: Any) -> Any:
 
 @njit(inline="always")
 def _place(key: Any, shift: Any, bits: Any) -> Any:
-    """Where to look for a key first."""
+    """Return the slot where the search for a key starts."""
     return bit_of_pair(key, shift) >> U64(6) if bits == U64(BITMAP) else slot_of(key, shift)
 
 
 @njit(cache=True, nogil=True)
 def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: Any, bits: Any, counts: Any) -> Any:
-    """The number of rows afterwards, and whether a count went beyond its 32 bits."""
+    """Insert rows; return the new number of rows, and whether a count exceeded 32 bits."""
     count, arity = new.shape[0], new.shape[1]
     overflown = False
     slots, places = U64(table.ctypes.data), U64(rows.ctypes.data)
@@ -441,7 +441,7 @@ def _insert_rows(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: A
 
 @njit(cache=True, nogil=True)
 def _find_or_insert(new: Any, rows: Any, size: int, table: Any, shift: Any, mask: Any, places: Any) -> int:
-    """The numbers of the rows, new ones are added; for tables that hold numbers of rows."""
+    """Find the numbers of rows in a table of row numbers, adding new rows; return the new number of rows."""
     slots, start = U64(table.ctypes.data), U64(rows.ctypes.data)
     arity = new.shape[1]
     flat = U64(new.ctypes.data)
@@ -458,7 +458,7 @@ def _find_or_insert(new: Any, rows: Any, size: int, table: Any, shift: Any, mask
 
 @njit(inline="always")
 def _number_of(wanted: Any, row: int, key: Any, rows: Any, table: Any, shift: Any, mask: Any) -> Any:
-    """The number of a row in a table that holds numbers of rows, or -1."""
+    """Return the number of a row in a table of row numbers, or -1."""
     slot = slot_of(key, shift)
     tag = (key >> U64(32)) << U64(32)
     while table[slot] != EMPTY:
@@ -478,14 +478,14 @@ def _number_of(wanted: Any, row: int, key: Any, rows: Any, table: Any, shift: An
 
 @njit(cache=True, nogil=True)
 def _find(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, places: Any) -> None:
-    """The numbers of the rows, or -1; for tables that hold numbers of rows."""
+    """Find the numbers of rows, -1 for missing ones, in a table of row numbers."""
     for row in range(wanted.shape[0]):
         places[row] = _number_of(wanted, row, _row_key(wanted, row, U64(0)), rows, table, shift, mask)
 
 
 @njit(cache=True, nogil=True)
 def _hash_rows(rows: Any, start: int, stop: int, table: Any, shift: Any, mask: Any, bits: Any) -> None:
-    """Puts rows that are known to be distinct into the table."""
+    """Insert rows that are known to be distinct into the table."""
     slots = U64(table.ctypes.data)
     for row in range(start, stop):
         if row + _AHEAD < stop:
@@ -502,7 +502,7 @@ def _hash_rows(rows: Any, start: int, stop: int, table: Any, shift: Any, mask: A
 
 @njit(cache=True, nogil=True)
 def _move_keys(known: Any, table: Any, shift: Any, mask: Any) -> None:
-    """Fills a larger table; slots are high bits of hashes, so that keys come in nearly the order in which they are written."""
+    """Fill a larger table; slots are high bits of hashes, so keys arrive nearly in the order in which they are written."""
     for old_slot in range(len(known)):
         key = known[old_slot]
         if key != EMPTY:
@@ -529,12 +529,12 @@ def _contains_rows(wanted: Any, rows: Any, table: Any, shift: Any, mask: Any, bi
 
 
 def facts_of(relation: Relation) -> Codes:
-    """The facts of a relation of its own, also of one without arguments."""
+    """Return the facts of an independent relation, with or without arguments."""
     return relation.facts if relation.arity else np.empty((relation.size, 0), np.uint32)
 
 
 def relation_of(facts: Codes) -> Relation:
-    """A relation of its own with distinct facts."""
+    """Return an independent relation with distinct facts."""
     relation = Relation(facts.shape[1])
     if relation.arity:
         relation.append_distinct(facts)

@@ -1,1 +1,1 @@
-"""Constants as codes: the universe that numbers them, and what is computed on whole columns of them."""
+"""Constants as codes: the universe that numbers them, and computations on whole columns of codes."""

@@ -1,4 +1,4 @@
-"""Aggregates over groups of rows. Groups of machine integers are reduced by numpy, all others value by value."""
+"""Aggregates over groups of rows. numpy reduces groups of machine integers; all others are computed value by value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def aggregate_rows(
     rows: Codes, columns: dict[str, int], group_by: tuple[str, ...], operations: tuple[AggregateOperation, ...],
     universe: Universe,
 ) -> Relation:  # fmt: skip
-    """One row of groups and results for each group of distinct bindings; a group without a value for a result is left out."""
+    """Return one row of groups and results for each group of distinct bindings, without groups in which a result has no
+    value."""
     result = Relation(len(group_by) + len(operations), universe.code_bits)
     if not len(rows):
         return result
@@ -44,7 +45,7 @@ def aggregate_rows(
 
 
 def _groups(keys: Codes) -> tuple[Array, Array]:
-    """An order of the rows in which groups lie together, and where each group starts in it."""
+    """Return an order of the rows with adjacent groups, and where each group starts in it."""
     if keys.shape[1] == 0:
         return np.arange(len(keys)), np.zeros(1, np.int64)
     order = np.lexsort(tuple(keys[:, column] for column in range(keys.shape[1] - 1, -1, -1)))
@@ -98,7 +99,7 @@ def _medians(integers: Array, starts: Array, sizes: Array, universe: Universe) -
     total = low + high
     codes = universe.encode_integers(total // 2)
     halves = np.flatnonzero(total % 2)
-    if len(halves):  # a mean that is no integer is a decimal
+    if len(halves):  # a mean that is not an integer is a decimal
         distinct, places = np.unique(total[halves], return_inverse=True)
         decimals = universe.encode_values([Decimal(int(value)) / 2 for value in distinct])
         codes[halves] = decimals[places]

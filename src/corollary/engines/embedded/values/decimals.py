@@ -1,7 +1,7 @@
-"""Columns of decimals: as whole numbers of a small unit to compute with, as digits to be written.
+"""Columns of decimals: as integers of a small unit to compute with, and as digits to write.
 
-The universe has decimals as texts in canonical form. Those of up to 18 digits are computed with here; longer ones are left to
-be computed value by value.
+The universe has decimals as texts in canonical form. Those of up to 18 digits are computed here; longer ones are
+computed value by value.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MINUS, _POINT, _ZERO = 45, 46, 48
 
 
 class TooLongError(Exception):
-    """A number that has more digits than fit into a word."""
+    """Raised for a number with more digits than fit into a word."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """Each number is so many times `10 ** -scale`."""
+    """Decimals as integers: each number is this many times `10 ** -scale`."""
 
     numbers: Array
     scale: int
@@ -44,7 +44,7 @@ class Units:
         return Units(self.numbers[rows], self.scale)
 
     def at_scale(self, scale: int) -> Array:
-        """The numbers in smaller units; raises `TooLongError` where they get too large."""
+        """Return the numbers in smaller units; raise `TooLongError` if they get too large."""
         if scale == self.scale:
             return self.numbers
         if scale > MOST_DIGITS or greatest(self.numbers) >= LARGEST // 10 ** (scale - self.scale):
@@ -53,12 +53,12 @@ class Units:
         return found
 
     def whole_parts(self) -> Array:
-        """Rounded down."""
+        """Return the numbers rounded down."""
         found: Array = self.numbers // 10**self.scale
         return found
 
     def as_doubles(self) -> Array:
-        """The nearest doubles: one division of two numbers that are exact as doubles."""
+        """Return the nearest doubles, each from one division of two numbers that are exact as doubles."""
         if greatest(self.numbers) > 1 << 53:
             raise TooLongError
         found: Array = self.numbers.astype(np.float64) / np.float64(10**self.scale)
@@ -72,7 +72,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Digits:
-    """Sign, whole part and the first `scale` digits after the point."""
+    """Decimals as sign, whole part and the first `scale` digits after the point."""
 
     negative: Array
     whole: Array
@@ -92,7 +92,7 @@ class Digits:
         return Units(np.where(self.negative, -sizes, sizes), self.scale)
 
     def buffers(self) -> tuple[Array, Array]:
-        """Bytes and offsets of the canonical texts."""
+        """Return bytes and offsets of the canonical texts."""
         data, offsets = np.empty(len(self) * _WIDEST, np.uint8), np.zeros(len(self) + 1, np.int64)
         _write(self.negative, self.whole, self.fraction, self.scale, data, offsets)
         return data[: offsets[-1]], offsets
@@ -102,7 +102,7 @@ class Digits:
         return pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(data))
 
     def encoded(self, universe: Universe) -> Codes:
-        """The codes: those of integers where nothing follows the point."""
+        """Return the codes; numbers without a fraction are integers."""
         is_whole = self.fraction == 0
         if not is_whole.any():
             return universe.encode_texts(Kind.DECIMAL, *self.buffers())
@@ -115,7 +115,7 @@ class Digits:
 
 
 def greatest(numbers: Array) -> int:
-    """The greatest size of the numbers."""
+    """Return the greatest absolute value."""
     return max(-int(numbers.min()), int(numbers.max())) if len(numbers) else 0
 
 
@@ -128,7 +128,7 @@ def units_of_constant(value: Decimal, count: int) -> Units:
 
 
 def units_of_texts(texts: pa.Array) -> Units:
-    """Decimals as the universe writes them; raises `TooLongError` where one has too many digits."""
+    """Return decimals from the texts of the universe; raise `TooLongError` if one has too many digits."""
     data, offsets = text_buffers(texts)
     numbers, scales = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     if not _read(data, offsets, numbers, scales):

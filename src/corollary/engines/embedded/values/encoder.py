@@ -1,4 +1,4 @@
-"""Facts as Python programs have them, in rows of codes: sequences of rows, Arrow tables, pandas frames, numpy arrays."""
+"""Facts from Python as rows of codes: sequences of rows, Arrow tables, pandas frames, numpy arrays."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from corollary.program.values import RDF
 
 # -- constants ---------------------------------------------------------------------------------------------------------
 
-# Columns of constants, as Python has them, into the universe: those of one kind together.
+# Columns of Python constants into the universe: those of one kind are encoded together.
 
 
 def encode_constants(universe: Universe, values: Sequence[Value]) -> Codes:
-    """Constants of any kinds; those of one kind are encoded together."""
+    """Return the codes of constants of any kinds; those of one kind are encoded together."""
     types = set(map(type, values))
     if types in ({int}, {str}):
         with suppress(OverflowError):  # an integer beyond 63 bits
@@ -96,7 +96,7 @@ def _encode_kind(universe: Universe, kind: int, values: list[Any]) -> Codes:
 
 
 def text_buffers(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, np.dtype[np.int64]]]:
-    """Bytes and offsets of a string array; the bytes are not copied where it is possible."""
+    """Return bytes and offsets of a string array; the bytes are copied only if necessary."""
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         array = array.cast(pa.large_string())
     width = np.int64 if pa.types.is_large_string(array.type) else np.int32
@@ -111,18 +111,18 @@ def text_buffers(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any,
 
 # Arrow columns into the universe, each encoded as a whole.
 #
-# What an Arrow column holds follows from its type, unless the metadata of its field says more (`corollary.language.cells`).
+# The type of an Arrow column tells what it holds, unless the metadata of its field says more (`corollary.language.cells`).
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 _SPECIAL = r"^(?:-?[0-9]|true$|false$|-?INF$|NaN$)"
 
 
 class UnsupportedColumn(ValueError):
-    """A column of a type that has no constants in the language; the text is for people."""
+    """Raised for a column of a type without constants in the language; the text is for people."""
 
 
 def encode_table(universe: Universe, table: pa.Table) -> Codes:
-    """The rows of a table as codes. Raises `UnsupportedColumn` for a type or a null that has no constant."""
+    """Return the rows of a table as codes. Raise `UnsupportedColumn` for a type or a null without a constant."""
     rows = np.empty((table.num_rows, table.num_columns), np.uint32)
     for position, field in enumerate(table.schema):
         column = table.column(position)
@@ -169,7 +169,7 @@ def _encode_integers(universe: Universe, array: pa.Array) -> Codes:
 
 
 def _encode_temporal(universe: Universe, array: pa.Array) -> Codes:
-    if getattr(array.type, "unit", None) == "ns":  # Python's own dates and times have no nanoseconds
+    if getattr(array.type, "unit", None) == "ns":  # dates and times of Python have no nanoseconds
         kind = array.type
         coarser = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.time64("us")
         try:
@@ -197,7 +197,7 @@ def _encode_texts(universe: Universe, kind: Kind, array: pa.Array) -> Codes:
 
 
 class _ColumnEncoder:
-    """Encodes a column part by part: each step takes some of the cells that are left."""
+    """Encodes a column part by part: each step takes some of the remaining cells."""
 
     def __init__(self, universe: Universe, array: pa.Array) -> None:
         self.universe = universe
@@ -229,7 +229,7 @@ def _encode_cells(universe: Universe, array: pa.Array) -> Codes:
         return universe.encode_integers(integers)
     parts = _ColumnEncoder(universe, array)
     parts.take(is_integer, lambda universe, _: universe.encode_integers(integers[is_integer]))
-    # Only a cell that starts like a number or is one of a few words can be anything but a string.
+    # Only a cell that starts like a number, or is one of a few words, can be anything but a string.
     parts.take(pc.invert(pc.match_substring_regex(parts.left, _SPECIAL)), _as_strings)
     short = pc.less_equal(pc.binary_length(parts.left), MAX_NUMBER_LENGTH)
     parts.take(pc.and_(short, pc.match_substring_regex(parts.left, f"^(?:{DECIMAL})$")), encode_decimals)
@@ -247,7 +247,7 @@ def _encode_doubles(universe: Universe, array: pa.Array) -> Codes:
 
 
 def encode_decimals(universe: Universe, array: pa.Array) -> Codes:
-    """Texts of decimals, or of integers where the column's scale is 0: without zeros at the end, which mean nothing."""
+    """Return the codes of decimals as texts (of integers, if the column's scale is 0), without trailing zeros."""
     if pc.any(pc.match_substring_regex(array, "[eE]")).as_py():  # Arrow writes very small decimals with an exponent
         return _encode_distinct(universe, array, Decimal)
     pointed = pc.match_substring(array, ".")
@@ -296,7 +296,7 @@ def _encode_quoted(universe: Universe, array: pa.Array) -> Codes:
 
 
 def _inside(array: pa.Array) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The texts without their first and last byte."""
+    """Return the texts without their first and last bytes."""
     data, offsets = text_buffers(array)
     inside = np.zeros(len(offsets), np.int64)
     np.cumsum(np.diff(offsets) - 2, out=inside[1:])
@@ -318,7 +318,8 @@ def _encode_tagged(universe: Universe, array: pa.Array) -> Codes:
 
 @njit(cache=True, nogil=True)
 def parse_integers(data: Any, offsets: Any) -> Any:
-    """The values of the texts that are canonical integers (no plus sign, no leading zeros) of up to 18 digits, and which are."""
+    """Return the values of the texts that are canonical integers (no plus sign, no leading zeros) of up to 18 digits,
+    and which texts are."""
     count = len(offsets) - 1
     values = np.zeros(count, np.int64)
     is_integer = np.zeros(count, np.bool_)
@@ -350,13 +351,14 @@ def parse_integers(data: Any, offsets: Any) -> Any:
 
 
 class Encoder:
-    """Encodes for one universe. What does not fit raises a `ValueError` with a text for people."""
+    """Encodes facts for one universe. Facts that do not fit raise a `ValueError` with a text for people."""
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
 
     def facts(self, facts: Any, arity: int | None) -> Codes:
-        """Facts of any kind that have `arity` columns, if that is known. What has `codes_in` encodes itself."""
+        """Return facts of any form as codes, with `arity` columns if that is known. An object with `codes_in` encodes
+        itself."""
         if hasattr(facts, "codes_in"):
             codes: Codes = facts.codes_in(self._universe)
             if arity is not None and codes.shape[1] != arity:
@@ -375,7 +377,7 @@ class Encoder:
         return encode_table(self._universe, table)
 
     def rows(self, rows: Sequence[Sequence[Value]], arity: int) -> Codes:
-        """Rows of constants, all of that length."""
+        """Return rows of constants as codes; all must have the given length."""
         codes = np.empty((len(rows), arity), np.uint32)
         for place, column in enumerate(zip(*rows, strict=True)):
             codes[:, place] = encode_constants(self._universe, column)
@@ -396,7 +398,7 @@ class Encoder:
 
     def _column(self, column: Sequence[Any]) -> Codes:
         if set(map(type, column)) <= {int, float, bool, str}:
-            return encode_constants(self._universe, column)  # what is no valid text is a ValueError too
+            return encode_constants(self._universe, column)  # an invalid text is a ValueError, too
         try:
             return encode_constants(self._universe, [from_python(value) for value in column])
         except RecursionError:
@@ -404,7 +406,7 @@ class Encoder:
 
 
 def _as_row(row: Any) -> Sequence[Any]:
-    """A single value is a row of one; a row of a numpy array is a row."""
+    """Return a row as a sequence; a single value is a row of one, and a row of a numpy array stays as it is."""
     return tuple(row.tolist()) if isinstance(row, np.ndarray) and row.ndim == 1 else (row,)
 
 
@@ -421,7 +423,7 @@ def _as_table(facts: Any) -> pa.Table | None:
 
 
 def _of_pandas(frame: Any) -> pa.Table | None:
-    """None where a column of objects is of no single Arrow type: it is taken row by row then."""
+    """Return a frame as a table; None if a column of objects has no single Arrow type, and must be read row by row."""
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

@@ -1,7 +1,7 @@
 """Expressions and comparisons on whole columns of codes.
 
-Rows whose values are of the same kinds are computed together, by numpy and Arrow where these mean what the language means. All
-others go value by distinct value through the definitions of `corollary.program`, which every path agrees with.
+Rows with values of the same kinds are computed together, by numpy and Arrow where these agree with the language. All
+other rows are computed once per distinct value by the definitions in `corollary.program`, which every path agrees with.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NO_VALUE = Structure("\0no value", ())
 def compute_column(
     compute: Compute, columns: Columns, count: int, universe: Universe
 ) -> tuple[Codes, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """The codes of an expression's values, and for which rows it has one."""
+    """Return the codes of an expression's values, and which rows have a value."""
     if isinstance(compute.expression, Variable):
         return columns[compute.expression.name], np.ones(count, np.bool_)
     if isinstance(compute.expression, Constant):
@@ -68,7 +68,7 @@ def compute_column(
 
 
 def _structure(term: Term, columns: Columns, count: int, universe: Universe) -> tuple[Codes, Array]:
-    """A function term or list that is made, or a part of one."""
+    """Return the codes of a function term or list that is built, or of a part of one."""
 
     def column(part: Term) -> tuple[Codes, Array]:
         return compute_column(Compute("", part), columns, count, universe)
@@ -80,7 +80,7 @@ def _structure(term: Term, columns: Columns, count: int, universe: Universe) -> 
 
 
 def first_error(term: Term, columns: Columns, count: int, universe: Universe) -> str | None:
-    """Why the term has no value in some row, or None where it has one in all of them."""
+    """Return why the term has no value in some row, or None if it has one in all rows."""
     _, valid = compute_column(Compute("", term), columns, count, universe)
     if valid.all():
         return None
@@ -94,7 +94,7 @@ def first_error(term: Term, columns: Columns, count: int, universe: Universe) ->
 
 
 def holds_column(comparison: Compare, columns: Columns, count: int, universe: Universe) -> Array:
-    """For which rows a comparison of expressions holds (or, negated, does not)."""
+    """Return in which rows a comparison of expressions holds (or, if negated, does not)."""
     names = sorted(comparison.inputs)
     holds = np.zeros(count, np.bool_)
     for rows in _alike(names, columns, count, universe):
@@ -117,7 +117,7 @@ def _holds(comparison: Compare, columns: Columns, count: int, universe: Universe
 
 
 def holds_vector(comparison: Compare, column: Callable[[str], Vector], count: int) -> Array:
-    """For which rows a comparison holds, whether negated or not; raises where whole columns cannot tell."""
+    """Return in which rows a comparison holds, whether negated or not; raise if whole columns cannot tell."""
     left, right = comparison.left, comparison.right
     if _is_condition(comparison):
         found = evaluated(left, column, count)
@@ -130,7 +130,7 @@ def holds_vector(comparison: Compare, column: Callable[[str], Vector], count: in
 
 
 def _is_condition(comparison: Compare) -> bool:
-    """A built-in that is said to be true."""
+    """Return whether a comparison says that a built-in function is true."""
     right = comparison.right
     return comparison.operator == "=" and isinstance(right, Constant) and right.value is True
 
@@ -139,11 +139,11 @@ def _is_condition(comparison: Compare) -> bool:
 
 
 def _alike(names: list[str], columns: Columns, count: int, universe: Universe) -> Iterable[Array | None]:
-    """The rows in which the variables have values of the same kinds; None for all of them."""
+    """Yield the rows in which the variables have values of the same kinds; None for all rows."""
     kinds = np.zeros(count, np.int64)
     for number, name in enumerate(names, 1):
         kinds = kinds * len(Kind) + universe.kinds[columns[name]]
-        if number % _KINDS_IN_A_WORD == 0:  # small numbers again, before they leave the word
+        if number % _KINDS_IN_A_WORD == 0:  # renumber the combinations before they exceed a word
             kinds = np.unique(kinds, return_inverse=True)[1].reshape(-1)
     if not count or (kinds == kinds[0]).all():
         return [None]
@@ -167,12 +167,12 @@ def _of_one_kind(term: Term, columns: Columns, count: int, universe: Universe) -
         return codes_of_vector(found, count, universe)
     except NotVectorisedError:
         return _by_value(term, columns, count, universe)
-    except EvaluationError:  # constants among the arguments are wrong, whatever the rows hold
+    except EvaluationError:  # a constant argument is wrong, whatever the rows contain
         return np.zeros(count, np.uint32), np.zeros(count, np.bool_)
 
 
 def evaluated(term: Term, column: Callable[[str], Vector], count: int) -> Vector:
-    """The values of an expression; `column` has those of a variable. Raises where whole columns cannot tell."""
+    """Return the values of an expression; `column` returns those of a variable. Raise if whole columns cannot be used."""
     match term:
         case Constant():
             return constant_vector(term.value, count)
@@ -228,7 +228,7 @@ def _for_distinct(
     variables: Iterable[Variable], columns: Columns, count: int, universe: Universe,
     one: Callable[[dict[str, Value]], Any],
 ) -> tuple[list[Any], Array]:  # fmt: skip
-    """The result for each distinct combination of the variables' values, and which of them each row has."""
+    """Return the result for each distinct combination of the variables' values, and the index of each row's combination."""
     names = sorted({variable.name for variable in variables})
     if not names:
         return [one({})], np.zeros(count, np.int64)

@@ -1,4 +1,4 @@
-"""Functions and aggregates of the host program on whole columns: as arrays of numpy or of Arrow."""
+"""Functions and aggregates of the host program on whole columns, as numpy or Arrow arrays."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def host_kernel(name: str) -> Callable[[Sequence[Vector]], Vector] | None:
-    """Return a kernel that calls a vectorised function on vectors; None where there is none of that name."""
+    """Return a kernel that calls a vectorised function on vectors; None if there is none of that name."""
     host = HOST_FUNCTIONS.get(name)
     if host is None or host.vectorised is None:
         return None
 
     def kernel(arguments: Sequence[Vector]) -> Vector:
         if any(one.valid is not None for one in arguments):
-            raise NotVectorisedError  # it must not see rows without a value
+            raise NotVectorisedError  # it must not get rows without a value
         count = max((_length(one) for one in arguments), default=0)
         try:
             found = host.function(*(_given(one, host) for one in arguments))
         except Exception as error:
-            raise NotVectorisedError from error  # row by row it turns out which ones have a value
+            raise NotVectorisedError from error  # computing row by row finds out which rows have a value
         return _vector(found, count, host)
 
     return kernel
 
 
 def reduce_by_host(host: HostFunction, column: Codes, starts: Array, universe: Universe) -> tuple[Codes, Array]:
-    """One call per group."""
+    """Return the results of an aggregate, called once per group."""
     try:
         given: Any = _given(vector_of_codes(column, universe), host) if host.vectorised else None
     except NotVectorisedError:

@@ -1,6 +1,7 @@
-"""Columns of dates, times and points in time: read from the canonical texts of the universe, computed with, and written again.
+"""Columns of dates, times and points in time: read from the canonical texts of the universe, computed with, and written
+again.
 
-Years of four digits and fractions of up to six are read here; anything else is left to be computed value by value.
+Only years of four digits and fractions of up to six digits are read here; all others are computed value by value.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ DAY = 86_400_000_000  # microseconds
 _MINUTE = 60_000_000
 NO_ZONE = -32_768
 YEAR_PART, MONTH_PART, DAY_PART, CLOCK_PART, ZONE_PART, PARTS = 0, 1, 2, 3, 4, 5
-_LEAP_YEAR = 1972  # of times of the day, which have no date
+_LEAP_YEAR = 1972  # the year of times of day, which have no date
 _T, _Z, _PLUS, _MINUS, _COLON, _POINT, _ZERO, _NINE = 84, 90, 43, 45, 58, 46, 48, 57
 
 
 @njit(inline="always")
 def _days_of(year: int, month: int, day: int) -> int:
-    """The number of a day, as `corollary.program.datatypes.calendar` counts them."""
+    """Return the number of a day, as `corollary.program.datatypes.calendar` counts them."""
     if month <= 2:
         year -= 1
         month += 9
@@ -41,7 +42,7 @@ def _days_of(year: int, month: int, day: int) -> int:
 
 @njit(inline="always")
 def _number(texts: Any, at: int, width: int) -> Any:
-    """The number that so many digits say; -1 where one is no digit."""
+    """Return the number in this many digits; -1 if one is not a digit."""
     number: Any = 0
     for i in range(at, at + width):
         if texts[i] < _ZERO or texts[i] > _NINE:
@@ -128,7 +129,7 @@ def places_of(parts: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def move(parts: Any, microseconds: int, keeps_date: bool) -> bool:
-    """Moves each row; False where a year would not have four digits any more."""
+    """Move each row by some microseconds; return False if a year would no longer have four digits."""
     for i in range(len(parts)):
         moved = parts[i, CLOCK_PART] + microseconds
         days = moved // DAY
@@ -257,12 +258,12 @@ _WIDEST = 40  # bytes of a text without the name of its datatype
 
 
 class NotReadError(Exception):
-    """Literals that are not all of one of these datatypes, or too long."""
+    """Raised for literals that are too long, or not all of one of these datatypes."""
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Rows of year, month, day, microseconds of the day, and minutes of the time zone."""
+    """Points in time by columns: year, month, day, microseconds of the day, and minutes of the time zone."""
 
     name: str
     parts: Array
@@ -287,16 +288,16 @@ class Moments:
 
     @property
     def clock(self) -> Array:
-        """Microseconds of the day."""
+        """Return the microseconds of the day."""
         return self.parts[:, CLOCK_PART]
 
     def places(self) -> Array:
-        """Microseconds on the time line of UTC: the order of moments. What has no zone counts as UTC."""
+        """Return the microseconds on the time line of UTC, the order of moments. Values without a zone count as UTC."""
         found: Array = places_of(self.parts)
         return found
 
     def moved(self, microseconds: int) -> Moments:
-        """So much later, in the same zone; a date forgets the time of the day."""
+        """Return moments later by this many microseconds, in the same zone; a date drops the time of day."""
         parts = self.parts.copy()
         if not move(parts, microseconds, self.name != "time"):
             raise NotReadError
@@ -314,7 +315,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Spans:
-    """Durations of days and less, in microseconds."""
+    """Durations of days, hours, minutes and seconds, in microseconds."""
 
     microseconds: Array
 
@@ -333,7 +334,7 @@ class Spans:
 
 
 def moments_of_codes(codes: Codes, universe: Universe) -> Moments:
-    """Return the moments that literals mean. Raise `NotReadError` where they are not all of one of these datatypes."""
+    """Return the moments of literals. Raise `NotReadError` if they are not all of one of these datatypes."""
     first = universe.value(int(codes[0])) if len(codes) else None
     name = first.datatype.removeprefix(XSD) if isinstance(first, Literal) else ""
     if name not in _FORMS:
@@ -357,5 +358,5 @@ def moments_of_constant(literal: Literal, count: int) -> Moments:
 
 
 def _prefix(name: str) -> Array:
-    """How the universe begins the text of a literal of this datatype."""
+    """Return the bytes with which the universe begins the text of a literal of this datatype."""
     return np.frombuffer(f"{XSD}{name}\0\0".encode(), np.uint8)

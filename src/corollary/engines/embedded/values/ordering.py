@@ -1,9 +1,9 @@
 """Kind and rank of every constant, by which kernels compare values.
 
-Numbers of all types compare by value; strings, booleans and IRIs each among themselves, and so do dates, times and durations of
-each datatype, of which two constants may be equal: the same moment in two time zones. While every number is exact as a
-double, the double itself is the rank, also of a decimal such as 2.5; otherwise numbers are sorted by their exact values. What is
-sorted gets whole numbers as ranks, and few new constants later get ranks between those of their neighbours.
+Numbers of all types compare by value; strings, booleans and IRIs each among themselves, and so do dates, times and
+durations of each datatype, two of which may be equal: the same moment in two time zones. While every number is exact as
+a double, the double itself is the rank, even of a decimal such as 2.5; otherwise numbers are sorted by their exact
+values. Sorted constants get integers as ranks; a few new constants later get ranks between those of their neighbours.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _ORDER_KINDS[[Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL, Kind.LARGE_INTEGER]] = NU
 _ORDER_KINDS[[Kind.STRING, Kind.BOOLEAN, Kind.IRI]] = STRING, BOOLEAN, IRI
 _EXACT = 1 << 53
 _FEW, _FEW_TEXTS = 1000, 20_000
-_FEW_NEW = 64  # so few times as many new constants as known ones are put between them one by one
+_FEW_NEW = 64  # if known constants are this many times as many as the new ones, the new ones are inserted one by one
 
 
 class Ordering:
-    """Follows a universe; `arrays` are brought up to date when they are asked for.
+    """The order of a universe's constants; `arrays` is updated on request.
 
-    The caller says whether texts are compared by order, because only that pays for sorting them; once they have been sorted,
-    they stay so. There is no way to ask for ranks without saying it.
+    The caller tells whether texts are compared by order, since sorting them pays only then; once sorted, they stay so.
+    Ranks cannot be requested without that choice.
     """
 
     def __init__(self, universe: Universe) -> None:
@@ -60,16 +60,14 @@ class Ordering:
         self._revealed = universe.revealed
         self._kinds = np.empty(0, np.uint8)
         self._ranks = np.empty(0, np.float64)
-        self._noted = 0  # literals below this code have been looked at
-        self._moments: dict[str, dict[int, Any]] = {}  # by datatype: the places of the codes
+        self._noted = 0  # literals below this code have been processed
+        self._moments: dict[str, dict[int, Any]] = {}  # by datatype: the order keys of the codes
         self._singles: dict[int, float] = {}  # numbers of xsd:float
-        self._sorted: dict[
-            int, list[int]
-        ] = {}  # by kind with ranks that are places: one constant of each value, in order
+        self._sorted: dict[int, list[int]] = {}  # by kind with positions as ranks: one constant of each value, in order
         self._counted = self._slow = self._texts = 0
 
     def is_costly(self, *, texts: bool) -> bool:
-        """Whether so many constants have to be ranked one by one that comparing columns of them is cheaper."""
+        """Return whether so many constants must be ranked one by one that comparing columns is cheaper."""
         universe, start = self._universe, self._counted
         if universe.size > start:
             new = np.bincount(universe.kinds[start : universe.size], minlength=len(Kind))
@@ -89,7 +87,7 @@ class Ordering:
         return found.astype(np.bool_)
 
     def arrays(self, *, texts: bool) -> tuple[Array, Array]:
-        """Return kind and rank of every constant by its code; ranks tell the order of texts where `texts` says so."""
+        """Return kind and rank of every constant by its code; ranks of texts mean something only with `texts`."""
         universe = self._universe
         if universe.revealed != self._revealed:
             self._revealed, self._noted = universe.revealed, 0
@@ -111,11 +109,11 @@ class Ordering:
         self._sorted.clear()
 
     def _note_literals(self) -> None:
-        """Looks at new literals for numbers and for dates, times and durations."""
+        """Find numbers, dates, times and durations among new literals."""
         universe = self._universe
         codes = self._literals(self._noted)
         self._noted = universe.size
-        # Texts in a language, of which there may be many, have no order.
+        # Texts with a language tag, of which there may be many, have no order.
         for code in codes[self._is_typed(codes)].tolist() if len(codes) else ():
             literal = universe.value(code)
             assert isinstance(literal, Literal)
@@ -125,7 +123,7 @@ class Ordering:
                 self._singles[code] = number
 
     def _take_in(self) -> None:
-        """Ranks the constants that are new: the others keep their ranks where there is room between them."""
+        """Rank the new constants; the others keep their ranks if there is room between them."""
         start, stop = self._size, self._universe.size
         if stop > len(self._kinds):
             self._kinds, self._ranks = _grown(self._kinds, start, stop), _grown(self._ranks, start, stop)
@@ -151,7 +149,7 @@ class Ordering:
         return start + np.flatnonzero(self._universe.kinds[start : self._size] == kind)
 
     def _numbers(self, start: int) -> Array:
-        """The numbers that have a place among others: no infinite doubles, which are beyond all of them, and no NaN."""
+        """Return the numbers that are ranked: no infinities, which are beyond all others, and no NaN."""
         universe = self._universe
         words = universe.words[start : self._size]
         is_number = self._kinds[start : self._size] == NUMBER
@@ -163,7 +161,7 @@ class Ordering:
         return start + np.flatnonzero(is_number)
 
     def _number(self, code: int) -> Any:
-        """A number that compares exactly with those of other types."""
+        """Return a number that compares exactly with those of other types."""
         single = self._singles.get(code)
         return self._universe.value(code) if single is None else single
 
@@ -175,7 +173,7 @@ class Ordering:
         value: Callable[[int], Any],
         in_order: Callable[[Array], tuple[Array, Array]] | None = None,
     ) -> None:
-        """Gives new constants of a kind the ranks between those of their neighbours, or all of the kind new ones."""
+        """Give new constants of a kind ranks between those of their neighbours, or all constants of the kind new ones."""
         known = self._sorted.setdefault(int(kind), [])
         if not len(new) or (
             known and len(new) * _FEW_NEW <= len(known) and self._put_between(known, new.tolist(), value)
@@ -186,7 +184,7 @@ class Ordering:
         known[:] = codes[is_first].tolist()
 
     def _by_value(self, codes: Array, value: Callable[[int], Any]) -> tuple[Array, Array]:
-        """Constants by value, and whether each is the first one of its value."""
+        """Return constants ordered by value, and whether each is the first of its value."""
         ordered = sorted(((value(code), code) for code in codes.tolist()), key=itemgetter(0))
         is_first = np.ones(len(ordered), np.bool_)
         for place in range(1, len(ordered)):
@@ -194,7 +192,7 @@ class Ordering:
         return np.array([code for _, code in ordered], np.int64), is_first
 
     def _put_between(self, known: list[int], new: list[int], value: Callable[[int], Any]) -> bool:
-        """Whether there was room; `known` has one constant of each value, in order."""
+        """Rank new constants between known ones, of which there is one per value; return whether there was room."""
         ranks = self._ranks
         for code in new:
             own = value(code)
@@ -212,7 +210,7 @@ class Ordering:
         return True
 
     def _numbers_in_order(self, codes: Array) -> tuple[Array, Array]:
-        """Put numbers in order: only those with the same nearest double have to be compared exactly."""
+        """Return numbers in order; only those with the same nearest double need an exact comparison."""
         nearest = self._plain(0)[1][codes]
         order = np.argsort(nearest, kind="stable")
         codes, nearest = codes[order], nearest[order]
@@ -226,7 +224,7 @@ class Ordering:
         return codes, is_first
 
     def _plain(self, start: int) -> tuple[Array, Array]:
-        """Kinds and ranks of the constants from `start` on, with numbers as doubles and 0 for texts."""
+        """Return kinds and ranks of the constants from `start` on, with numbers as doubles and 0 for texts."""
         raw = self._universe.kinds[start : self._universe.size]
         words = self._universe.words[start : self._universe.size]
         ranks = np.where(raw == Kind.DOUBLE, words.view(np.float64), words.astype(np.float64))
@@ -240,7 +238,7 @@ class Ordering:
         return kinds, ranks
 
     def _inexact(self, start: int) -> Array:
-        """The codes from `start` on of numbers that no double equals."""
+        """Return the codes, from `start` on, of numbers that no double equals."""
         raw = self._universe.kinds[start : self._universe.size]
         words = self._universe.words[start : self._universe.size]
         doubtful = (raw == Kind.INTEGER) & (np.abs(words.astype(np.float64)) >= _EXACT)
@@ -267,19 +265,19 @@ def _nearest(number: int | Decimal) -> float:
 
 
 def _is_exact(number: int | Decimal) -> bool:
-    """Whether some double equals the number."""
+    """Return whether some double equals the number."""
     nearest = _nearest(number)
     return math.isfinite(nearest) and nearest == number
 
 
 # -- value keys --------------------------------------------------------------------------------------------------------
 
-# Value keys: numbers that are the same for constants that `=` finds equal, so that comparing by value is a join.
+# Value keys: numbers that are the same for constants that `=` finds equal, so that comparing by value becomes a join.
 #
-# While no constant has a twin of another type, the key of a constant is its code. With the first double or literal, constants
-# get the codes of their values in a universe of values: an integer, a whole double and an xsd:float of one value are one
-# integer there, every other number is the double that equals it exactly or its own text, and a moment stands for all that are
-# at its place. Keys that were given stay; NaN, which equals nothing, has none.
+# While no constant can equal another one, the key of a constant is its code. From the first double or literal on, keys
+# are the codes of values in a second universe: an integer, an integral double and an xsd:float of one value become one
+# integer there; every other number becomes the double that equals it exactly, or its own text; equal moments become
+# one. Keys never change once given; NaN, which equals nothing, has none.
 
 Columns: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -287,7 +285,7 @@ _TWINS = (Kind.DOUBLE, Kind.LITERAL)  # constants of these kinds may equal other
 
 
 class ValueKeys:
-    """The keys of the constants of a universe, brought up to date when somebody asks; `version` changes when keys do."""
+    """The value keys of a universe's constants, updated on request; `version` changes when keys do."""
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
@@ -299,7 +297,7 @@ class ValueKeys:
         self.version = 0
 
     def by_code(self) -> Codes:
-        """The key of every constant by its code, NONE where it equals nothing."""
+        """Return the key of every constant by its code, NONE for one that equals nothing."""
         universe = self._universe
         if universe.revealed != self._revealed:
             self._revealed = universe.revealed
@@ -327,7 +325,7 @@ class ValueKeys:
         universe, values = self._universe, self._values
         assert values is not None
         kinds, words = universe.kinds[new], universe.words[new]
-        # Most constants equal themselves only.
+        # Most constants equal only themselves.
         own = np.arange(new.start, new.stop, dtype=np.int64)
         keys = np.full(len(kinds), NONE, np.uint32)
         is_number = kinds == Kind.INTEGER
@@ -367,7 +365,7 @@ class ValueKeys:
 
 
 def _equal_double(value: int | Decimal) -> float | None:
-    """The double that equals a number exactly."""
+    """Return the double that equals a number exactly."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -376,7 +374,7 @@ def _equal_double(value: int | Decimal) -> float | None:
 
 
 def value_keys_of(universe: Universe) -> ValueKeys:
-    """The value keys of a universe, which live as long as it does."""
+    """Return the value keys of a universe, which are kept with it."""
     known = universe.value_keys
     if not isinstance(known, ValueKeys):
         known = universe.value_keys = ValueKeys(universe)
@@ -384,7 +382,7 @@ def value_keys_of(universe: Universe) -> ValueKeys:
 
 
 class ValueIndex:
-    """Leads from the key of a term's value, and perhaps the code of one column, to the rows that have them."""
+    """An index from the key of a term's value, perhaps with the code of one column, to rows."""
 
     def __init__(self, keys: ValueKeys, column: int | None) -> None:
         self._keys = keys
@@ -396,7 +394,7 @@ class ValueIndex:
 
     def _new_chain(self) -> ChainIndex:
         chain = ChainIndex(tuple(range(self._shadow.shape[1])), self._shadow.shape[1])
-        chain.keys.hashed = True  # a row without a value has no code that could be a place
+        chain.keys.hashed = True  # a row without a value has no code that could be an entry
         return chain
 
     @property
@@ -408,8 +406,8 @@ class ValueIndex:
         return int(self._shadow.nbytes) + self._chain.nbytes
 
     def extend(self, relation: Relation, evaluate: Callable[[Codes], tuple[Codes, Array]]) -> None:
-        """Takes in the rows that are new; `evaluate` has the codes of the term's values, and for which rows it has one."""
-        codes, valid = evaluate(relation.rows[self._size : relation.size])  # which may bring new constants
+        """Add the new rows; `evaluate` returns the codes of the term's values, and which rows have one."""
+        codes, valid = evaluate(relation.rows[self._size : relation.size])  # this may add new constants
         keys = self._keys.by_code()
         if self._version != self._keys.version:
             self._version, self._size, self._chain = self._keys.version, 0, self._new_chain()
@@ -430,7 +428,7 @@ def value_index(
     relation: Relation, term: Term, columns: Columns, column: int | None, keys: ValueKeys,
     evaluate: Callable[[Codes], tuple[Codes, Array]],
 ) -> ValueIndex:  # fmt: skip
-    """The index of a relation by the value of a term over its columns."""
+    """Return the index of a relation by the value of a term over its columns."""
     key = (term, columns, column)
     index = relation.value_indexes.get(key)
     if not isinstance(index, ValueIndex):

@@ -1,8 +1,8 @@
-"""Function terms and lists on whole columns of codes: made from the codes of their parts, and taken apart into them.
+"""Function terms and lists on whole columns of codes: built from the codes of their parts, and taken apart into them.
 
-What a term is made of is an entry in arrays by code, so that taking terms apart is indexing, and a term is found by its form and
-the codes of its parts. A term that rules make is no more than that; its value is put together on demand. Where some constants
-are known by numbers of the outside only, terms are found by their values instead.
+The parts of a term are entries in arrays by code, so taking terms apart is indexing, and a term is found by its form
+and the codes of its parts. A term made by rules consists only of these; its Python value is made on demand. If some
+constants are opaque, terms are found by their values instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNKNOWN, _PLAIN = -1, -2
 
 
 class Structures:
-    """The parts of the terms of a universe; `forms[code]` is a number for name and arguments, one for all lists."""
+    """The parts of the terms of a universe; `forms[code]` is a number for name and arity, one for all lists."""
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
@@ -46,16 +46,16 @@ class Structures:
 
     @property
     def is_current(self) -> bool:
-        """Opaque constants that have got their values may have moved others to other codes."""
+        """Return whether the parts are still valid: opaque constants that got values may have changed codes."""
         return self._revealed == self._universe.revealed
 
     @property
     def forms(self) -> set[Form]:
-        """Those that terms of a complete universe have."""
+        """The forms of terms in a complete universe."""
         return {form for form, number in self._numbers.items() if self._by_parts[number]}
 
     def part(self, part: Part, whole: Column) -> Column:
-        """Return the part at a place of each term; it is invalid where a constant has another form."""
+        """Return one part of each term; invalid for constants of another form."""
         codes, valid = whole
         self._make_room()
         unknown = valid & (self._forms[codes] == _UNKNOWN)
@@ -75,7 +75,7 @@ class Structures:
         return found, fits
 
     def make(self, pattern: Term, compute: Compute, count: int) -> Column:
-        """The codes of terms that are made of the values of their parts."""
+        """Return the codes of terms with the given parts."""
         columns = [compute(child) for child in children(pattern)]
         valid = np.ones(count, np.bool_)
         for _, has_value in columns:
@@ -97,7 +97,7 @@ class Structures:
     # -- terms by their parts ----------------------------------------------------------------------------------------
 
     def encode(self, value: Value) -> int:
-        """The code of a term from outside, which may be of any size."""
+        """Return the code of a term from outside, which may have any size."""
         inside = value.arguments if isinstance(value, Structure) else value
         assert isinstance(inside, tuple)
         form = self._number((value.name, len(inside)) if isinstance(value, Structure) else LIST)
@@ -106,7 +106,7 @@ class Structures:
         return int(self._add(form, [key])[0]) if found is None else found
 
     def value_of(self, code: int) -> Value:
-        """The value of a term, with those of the terms inside it first."""
+        """Return the value of a term, after making those of the terms inside it."""
         universe, waiting = self._universe, [code]
         while waiting:
             parts = self._parts_of(waiting[-1])
@@ -120,7 +120,7 @@ class Structures:
         return universe.value(code)
 
     def _made_of_parts(self, _: str | None, form: int, is_open: bool, rows: Codes) -> list[int]:
-        """The codes of terms that have these parts; -1 where the parts make none."""
+        """Return the codes of terms with these parts; -1 if the parts make no term."""
         keys = [row.tobytes() for row in rows]
         if is_open:
             self._make_room()
@@ -142,7 +142,7 @@ class Structures:
         return codes
 
     def _add(self, form: int, keys: list[bytes], deepest: int | None = None) -> Codes:
-        """New terms of parts that nobody has put together before; stops where one is larger than rules may make."""
+        """Add new terms of parts; raise if one is larger than rules may make."""
         parts = np.frombuffer(b"".join(keys), np.uint32)
         sizes = np.array([len(key) for key in keys], np.int64) // parts.itemsize
         starts = np.cumsum(sizes) - sizes
@@ -185,7 +185,7 @@ class Structures:
         return codes
 
     def _new_terms(self, name: str | None, form: int, is_open: bool, rows: Codes) -> list[int]:
-        """The codes of terms that nobody has made of these parts before; -1 where the parts make none."""
+        """Return the codes of terms that were never made of these parts before; -1 if the parts make no term."""
         universe, width = self._universe, rows.shape[1]
         values = universe.values(rows.reshape(-1).tolist())
         nested = (universe.kinds[rows] == Kind.TERM).any(axis=1).tolist() if width else [False] * len(rows)
@@ -205,7 +205,7 @@ class Structures:
                     self._note(code, form, row)
         return found
 
-    # -- what terms are made of --------------------------------------------------------------------------------------
+    # -- the parts of terms --------------------------------------------------------------------------------------
 
     def _learn(self, codes: Codes) -> None:
         terms = self._universe.kinds[codes] == Kind.TERM
@@ -253,7 +253,7 @@ class Structures:
 
 
 def structures_of(universe: Universe) -> Structures:
-    """Return the structures of a universe; they are computed again where they are out of date."""
+    """Return the structures of a universe, computed again if they are out of date."""
     known = universe.structures
     if not isinstance(known, Structures) or not known.is_current:
         known = universe.structures = Structures(universe)
@@ -270,10 +270,10 @@ def _value(name: str | None, is_open: bool, parts: list[Value]) -> Value | None:
 
 
 def _distinct(rows: Array) -> tuple[Array, Array]:
-    """The distinct rows, and which of them each row is."""
+    """Return the distinct rows, and the index of each row among them."""
     if rows.shape[1] == 0:
         return rows[:1], np.zeros(len(rows), np.int64)
-    if rows.shape[1] == 2:  # a pair is one word, which is much faster to sort
+    if rows.shape[1] == 2:  # a pair fits into one word, which sorts much faster
         words, places = np.unique(rows[:, 0].astype(np.uint64) << 32 | rows[:, 1], return_inverse=True)
         return np.stack([words >> 32, words & 0xFFFFFFFF], axis=1).astype(np.uint32), places
     distinct, places = np.unique(rows, axis=0, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Columns out of the universe: Arrow columns of the type that fits their constants, and columns of text."""
+"""Columns from the universe: Arrow columns of the type that fits their constants, and columns of text."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from corollary.program.python_values import from_python, to_python
 
 # -- narrow tables -----------------------------------------------------------------------------------------------------
 
-# Tables for stores that know fewer types than Arrow: decimals of 38 digits at most, and no time of day.
+# Tables for stores with fewer types than Arrow: decimals of at most 38 digits, and no time of day.
 #
-# Delta and Spark are such stores. What they cannot hold becomes text as programs write it, and says so, as mixed columns do.
+# Delta and Spark are such stores. Columns that do not fit become text as programs write it, and their metadata says so,
+# as for mixed columns.
 
 WIDEST_DECIMAL = 38
 
 
 def narrowed(table: pa.Table) -> pa.Table:
-    """Return a table with the same constants in columns of types that such a store has."""
+    """Return a table with the same constants, in columns of types that such a store has."""
     for place, field in enumerate(table.schema):
         if pa.types.is_time(field.type) or pa.types.is_decimal256(field.type):
             column = table.column(place)
@@ -48,10 +49,10 @@ _LONGEST_DECIMAL = 76  # digits of Arrow's decimal256
 
 
 def decode_table(universe: Universe, rows: Codes, names: Sequence[str]) -> pa.Table:
-    """Rows of codes as a table that `encode_table` reads back as the same constants.
+    """Return rows of codes as a table that `encode_table` reads back as the same constants.
 
-    A column of one kind of constants has its natural type; mixed ones are texts as programs write them, and say so in the
-    metadata of their field.
+    A column with one kind of constants has its natural type; mixed ones are texts as programs write them, with a note
+    in the metadata of their field.
     """
     if not names:
         return pa.table({"": np.zeros(len(rows), np.int8)}).select([])
@@ -92,27 +93,27 @@ def _decode_column(universe: Universe, codes: Codes) -> tuple[pa.Array, bytes | 
 
 
 def kinds_of(universe: Universe, codes: Codes) -> set[Kind]:
-    """The kinds of constants that occur."""
+    """Return the kinds of constants that occur."""
     counts = np.bincount(universe.kinds[codes], minlength=len(Kind))
     return {kind for kind in Kind if counts[kind]}
 
 
 def text_column(universe: Universe, codes: Codes) -> pa.Array:
-    """The texts of constants that are kept as text."""
+    """Return the texts of constants that are stored as text."""
     data, offsets = universe.text_column(codes)
     texts = pa.LargeStringArray.from_buffers(len(codes), pa.py_buffer(offsets), pa.py_buffer(data))
     return texts.cast(pa.string()) if len(data) < 1 << 31 else texts
 
 
 def by_code(universe: Universe, codes: Codes, make: Callable[[list[Value]], Any]) -> Any:
-    """A column made from the values of the distinct codes; None where `make` gives None."""
+    """Return a column made from the values of the distinct codes; None if `make` returns None."""
     distinct, places = np.unique(codes, return_inverse=True)
     made = make([universe.value(code) for code in distinct.tolist()])
     return None if made is None else made.take(pa.array(places))
 
 
 def _as_decimals(values: list[Any]) -> pa.Array | None:
-    """Decimals with as many digits after the point as any of them needs."""
+    """Return decimals with as many digits after the point as any of them needs; None if that is too many."""
     decimals = [Decimal(value) for value in values]
     scale = max(-int(value.as_tuple().exponent) for value in decimals)
     digits = max(len(str(abs(int(value)))) for value in decimals)
@@ -124,7 +125,7 @@ def _as_decimals(values: list[Any]) -> pa.Array | None:
 
 
 def _as_times(values: list[Value]) -> pa.Array | None:
-    """Dates, times, or points in time that Arrow has too; None where the texts say more."""
+    """Return dates, times, or points in time that Arrow can represent; None if the texts contain more."""
     found = [to_python(value) for value in values]
     kinds = set(map(type, found))
     if kinds == {dt.date}:
@@ -141,7 +142,8 @@ def _as_times(values: list[Value]) -> pa.Array | None:
 def decode_texts(
     universe: Universe, codes: Codes, text_of: Callable[[Value], str], bare: Collection[Kind] = ()
 ) -> pa.Array:
-    """One text per code: `text_of` of its value. The texts of integers, strings and IRIs may be asked for as they are."""
+    """Return one text per code: `text_of` of its value. With `bare`, texts of integers, strings and IRIs are returned
+    as they are."""
     kinds = kinds_of(universe, codes)
     if kinds <= {Kind.STRING, Kind.IRI} & set(bare):
         return text_column(universe, codes)

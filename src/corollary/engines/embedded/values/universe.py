@@ -1,9 +1,9 @@
 """The universe: every constant that the knowledge base has seen, each with a dense code.
 
-Codes are numbers from 0 on, so that pairs pack into one word and indexes need no hashing. An integer that fits into 64 bits, a
-double and a boolean are kept inline; every other constant has its kind and its canonical text in one long array of bytes.
-Whole columns are encoded and decoded by kernels; no Python object is made for a cell on the way in. An *opaque* constant is
-known by a number only, which the outside gave it: it is equal to itself, and has no value until somebody tells it.
+Codes are numbers from 0 on, so that pairs pack into one word and indexes need no hashing. An integer that fits into 64
+bits, a double and a boolean are stored inline; every other constant has its kind and its canonical text in one long
+array of bytes. Kernels encode and decode whole columns; no Python object is made for a cell on the way in. An *opaque*
+constant is known only by a number from outside: it equals only itself, and has no value until it is revealed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 # Kernels of the universe: one hash table over all constants, inline ones by their word and the others by their bytes.
 #
-# A slot of the table holds 32 bits of a constant's hash and its code plus one; an empty slot is 0. The first of these bits
-# say where to look, so that a table grows in one pass in order, and a slot with other bits is passed over without a look at
-# its constant. The hashes of a block of constants are computed before the first of them is looked for: while one waits for
-# memory, the slots of the next ones are on their way.
+# A slot of the table contains 32 bits of a constant's hash and its code plus one; an empty slot is 0. The first of
+# these bits are the slot, so that a table grows in one pass in order, and a slot with other bits is skipped without
+# reading its constant. The hashes of a block of constants are computed before the first look-up: while one waits for
+# memory, the slots of the next ones are being fetched.
 
 U64 = np.uint64
-_INLINE_KINDS = 3  # kinds below this number keep their value in the word itself
-_TERM = 8  # from here on a constant is not in the table: it is found by other means
+_INLINE_KINDS = 3  # kinds below this number store their value in the word itself
+_TERM = 8  # constants of this kind and above are not in the table: they are found by other means
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 _MIX = U64(0xD6E8FEB86659FD93)
 _HALF = U64(32)
@@ -47,7 +47,7 @@ _BLOCK = 64
 
 @njit(inline="always")
 def hash_word(kind: int, word: Any) -> Any:
-    """32 bits of an inline constant, of which the first say where it stands in the table."""
+    """Return 32 bits of the hash of an inline constant; the first of them are its slot in the table."""
     mixed = (U64(word) ^ (U64(kind) << U64(61))) * _GOLDEN
     mixed = (mixed ^ (mixed >> _HALF)) * _MIX
     return mixed >> _HALF
@@ -55,7 +55,7 @@ def hash_word(kind: int, word: Any) -> Any:
 
 @njit(inline="always")
 def _hash_text(kind: int, place: Any, length: int) -> Any:
-    """Of the bytes at an address, eight by eight; the last eight may overlap those before."""
+    """Return the hash of bytes at an address, eight by eight; the last eight may overlap the previous ones."""
     state = U64(length) * _GOLDEN ^ U64(kind)
     if length >= 8:
         at = 0
@@ -77,7 +77,7 @@ def _hash_text(kind: int, place: Any, length: int) -> Any:
 def encode_words(
     values: Any, kind: int, kinds: Any, words: Any, table: Any, table_place: int, shift: int, size: int, codes: Any
 ) -> int:
-    """Codes of inline constants; gives the new size of the universe. There is room for every value."""
+    """Encode inline constants; return the new size of the universe, which must have room for every value."""
     mask = U64(len(table) - 1)
     hashes = np.empty(_BLOCK, np.uint64)
     for start in range(0, len(values), _BLOCK):
@@ -126,7 +126,7 @@ def encode_bytes(
     size: int,
     codes: Any,
 ) -> Any:
-    """Codes of texts; gives the new sizes of the universe and of its bytes. There is room for every text."""
+    """Encode texts; return the new sizes of the universe and of its bytes, which must have room for every text."""
     mask = U64(len(table) - 1)
     hashes = np.empty(_BLOCK, np.uint64)
     for block in range(first, last, _BLOCK):
@@ -170,7 +170,7 @@ def encode_bytes(
 
 @njit(cache=True, nogil=True)
 def rehash(smaller: Any, table: Any, shift: int) -> None:
-    """Fills an empty table with the constants of a smaller one."""
+    """Fill an empty table with the constants of a smaller one."""
     mask = U64(len(table) - 1)
     for i in range(len(smaller)):
         entry = smaller[i]
@@ -185,7 +185,7 @@ def rehash(smaller: Any, table: Any, shift: int) -> None:
 def replace_codes(
     kinds: Any, words: Any, lengths: Any, texts_place: int, table: Any, shift: int, before: Any, after: Any
 ) -> None:
-    """The constants of the codes `before` are found as `after` from now on."""
+    """Let look-ups of the constants with the codes `before` return `after` from now on."""
     mask = U64(len(table) - 1)
     for i in range(len(before)):
         code = before[i]
@@ -205,7 +205,7 @@ def replace_codes(
 
 @njit(cache=True, nogil=True)
 def gather(texts: Any, starts: Any, offsets: Any) -> Any:
-    """The texts one after the other."""
+    """Return the texts as consecutive bytes."""
     out = np.empty(offsets[-1], np.uint8)
     for i in range(len(starts)):
         place = offsets[i]
@@ -240,7 +240,7 @@ EQUAL_BY_VALUE = (Kind.DOUBLE, Kind.LITERAL, Kind.TERM)
 
 
 def may_equal_others(kinds: np.ndarray[Any, Any]) -> bool:
-    """Whether `=` may find constants of these kinds equal that are not the same, or the other way round."""
+    """Return whether `=` may differ from identity for constants of these kinds."""
     return bool(np.isin(kinds, EQUAL_BY_VALUE).any())
 
 
@@ -249,7 +249,8 @@ OPAQUE = "\0opaque"
 
 
 class Universe:
-    """`size` constants; `kinds[code]` tells what one is, `words[code]` its value or where its text starts."""
+    """The constants; there are `size`; `kinds[code]` is the kind of one, `words[code]` its value or the position of its
+    text."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -259,12 +260,12 @@ class Universe:
         self._texts = np.empty(1 << 16, np.uint8)
         self._text_size = 0
         self._table = np.zeros(_FIRST * 2, np.uint64)
-        self._terms: list[Value | None] = []  # None for a term whose value nobody has asked for
+        self._terms: list[Value | None] = []  # None for a term whose value was never used
         self._term_codes: dict[object, int] = {}
-        self.structures: Structures | None = None  # what terms are made of, as far as somebody asked
-        self.value_keys: ValueKeys | None = None  # what constants are equal to by value, as far as somebody asked
-        self.deepest = DEEPEST  # how deep the terms may be nested that rules make
-        self.revealed = 0  # how many opaque constants have got their values; who keeps values of codes looks at it
+        self.structures: Structures | None = None  # the parts of terms, once they are needed
+        self.value_keys: ValueKeys | None = None  # the value keys of constants, once they are needed
+        self.deepest = DEEPEST  # how deep the terms that rules make may be nested
+        self.revealed = 0  # how many opaque constants have got values, for caches of values by code
 
     @property
     def texts(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -273,12 +274,12 @@ class Universe:
 
     @property
     def _shift(self) -> int:
-        """By how many bits the hash of a constant is longer than the number of its slot."""
+        """The number of bits by which a hash is longer than a slot number."""
         return 33 - len(self._table).bit_length()
 
     @property
     def code_bits(self) -> int:
-        """Bits that hold every code, with the all-ones pattern left free."""
+        """The number of bits that holds every code and leaves the all-ones pattern free."""
         return int(self.size + 1).bit_length()
 
     # -- encoding ----------------------------------------------------------------------------------------------------
@@ -295,11 +296,11 @@ class Universe:
         return self._encode_words(Kind.BOOLEAN, np.ascontiguousarray(values, np.int64))
 
     def encode_identities(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
-        """Codes of things that are known by a number and equal nothing but themselves."""
+        """Return codes of things that are known by a number and equal only themselves."""
         return self._encode_words(Kind.OPAQUE, np.ascontiguousarray(numbers, np.int64))
 
     def encode_texts(self, kind: Kind, data: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any]) -> Codes:
-        """Texts as Arrow keeps them: bytes and n + 1 offsets."""
+        """Return the codes of texts in Arrow's form: bytes and n + 1 offsets."""
         count = len(offsets) - 1
         codes = np.empty(count, np.uint32)
         for start in range(0, count, _PIECE):
@@ -326,7 +327,7 @@ class Universe:
         return codes
 
     def encode_values(self, values: Sequence[Value]) -> Codes:
-        """Python values of any kinds; used for constants of programs and for small inputs."""
+        """Return the codes of Python values of any kinds; for constants of programs and small inputs."""
         codes = np.empty(len(values), np.uint32)
         if values and all(type(value) is int and -(1 << 63) <= value < 1 << 63 for value in values):
             return self.encode_integers(np.array(values, np.int64))
@@ -337,7 +338,7 @@ class Universe:
         return codes
 
     def encode(self, value: Value) -> int:
-        """The code of one constant, which it gets now if it has none."""
+        """Return the code of one constant, adding it if it is new."""
         value = canonical(value)
         if isinstance(value, (Structure, tuple)):
             return self._encode_term(value)
@@ -357,11 +358,11 @@ class Universe:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every constant has its value, so that a term can be known by the codes of its parts."""
+        """Whether every constant has its value, so that terms are identified by the codes of their parts."""
         return type(self) is Universe
 
     def add_terms(self, count: int) -> Codes:
-        """New codes for terms whose parts `structures` knows."""
+        """Return new codes for terms whose parts `structures` knows."""
         self._reserve(count, 0)
         codes = np.arange(self.size, self.size + count, dtype=np.uint32)
         self.kinds[codes] = Kind.TERM
@@ -393,7 +394,7 @@ class Universe:
         return code
 
     def add_opaque(self, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> Codes:
-        """New codes for constants of which only these numbers are known; nobody looks for them by number here."""
+        """Return new codes for constants known only by these numbers, which cannot be looked up."""
         self._reserve(len(numbers), 0)
         codes = np.arange(self.size, self.size + len(numbers), dtype=np.uint32)
         self.kinds[codes], self.words[codes], self.lengths[codes] = Kind.OPAQUE, numbers, 0
@@ -401,7 +402,7 @@ class Universe:
         return codes
 
     def reveal(self, opaque: Codes, made: Codes) -> None:
-        """The opaque constants turn out to be those that have just got the last codes, which are free again afterwards."""
+        """Identify opaque constants with those that have just got the last codes, which become free again."""
         assert (np.sort(made) == np.arange(self.size - len(made), self.size)).all(), "only the last codes can move"
         replace_codes(
             self.kinds, self.words, self.lengths, address(self._texts), self._table, self._shift, made, opaque
@@ -415,12 +416,13 @@ class Universe:
         self.revealed += len(made)
 
     def make_room(self, entries: int) -> None:
-        """Makes room for so many new inline constants."""
+        """Make room for this many new inline constants."""
         self._reserve(entries, 0)
 
     @property
     def table_fields(self) -> tuple[int, int, int, int, int]:
-        """The fields that a kernel needs to find and add integers: addresses of kinds, words and table, shift and mask."""
+        """Return the fields that a kernel needs to find and add integers: addresses of kinds, words and table, shift
+        and mask."""
         return address(self.kinds), address(self.words), address(self._table), self._shift, len(self._table) - 1
 
     def _reserve(self, entries: int, text: int) -> None:
@@ -458,7 +460,7 @@ class Universe:
                 return _from_text(kind, text)
 
     def values(self, codes: Iterable[int]) -> list[Value]:
-        """The values of many codes; each distinct code is decoded once."""
+        """Return the values of many codes; each distinct code is decoded once."""
         known: dict[int, Value] = {}
         found: list[Value] = []
         for code in codes:
@@ -468,7 +470,7 @@ class Universe:
         return found
 
     def text_column(self, codes: Codes) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Bytes and offsets of constants that have a text, ready for Arrow."""
+        """Return bytes and offsets of constants with a text, ready for Arrow."""
         lengths = self.lengths[codes].astype(np.int64)
         offsets = np.zeros(len(codes) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])

@@ -1,4 +1,4 @@
-"""Arithmetic and comparison of whole columns. What numpy cannot do exactly is left to be done value by value."""
+"""Arithmetic and comparison of whole columns. What numpy cannot do exactly is computed value by value."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from corollary.program.arithmetic import DIVISION_DIGITS
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-_SAFE = float(1 << 62)  # results below this, as doubles see them, are surely within 64 bits
-_WHOLE = float(1 << 51)  # below, a quotient with the errors of two operations is next to the exact one
+_SAFE = float(1 << 62)  # results below this, computed as doubles, certainly fit into 64 bits
+_WHOLE = float(1 << 51)  # below this, a quotient with two rounding errors is next to the exact one
 _EXACT = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _HALF_DIGITS = 10 ** (DIVISION_DIGITS // 2)
 
@@ -34,7 +34,7 @@ def negative(vector: Vector) -> Vector:
 
 
 def calculated(operator: str, left: Vector, right: Vector) -> Vector:
-    """`left operator right`, row by row."""
+    """Return `left operator right`, row by row."""
     if not (left.is_number and right.is_number):
         raise NotVectorisedError
     with np.errstate(all="ignore"):
@@ -48,7 +48,7 @@ def calculated(operator: str, left: Vector, right: Vector) -> Vector:
 
 
 def as_doubles(vector: Vector) -> Array:
-    """Numbers of any kind as the nearest doubles."""
+    """Return numbers of any kind as the nearest doubles."""
     if vector.kind != Kind.DECIMAL:
         found: Array = vector.values.astype(np.float64)
         return found
@@ -59,7 +59,7 @@ def as_doubles(vector: Vector) -> Array:
 
 
 def aligned(left: Units, right: Units) -> tuple[Array, Array, int]:
-    """Both in the smaller of their units, with its scale."""
+    """Return both columns in the smaller of their units, with its scale."""
     scale = max(left.scale, right.scale)
     try:
         return left.at_scale(scale), right.at_scale(scale), scale
@@ -101,7 +101,7 @@ def _integers(operator: str, left: Array, right: Array) -> Vector:
 
 
 def _ratio(left: Array, divisor: Array, valid: Array | None) -> Vector:
-    """Integers where all quotients are whole; otherwise the digits of decimals, rounded, a half to the even neighbour."""
+    """Return integers if all quotients are integers; otherwise decimals, rounded half to even."""
     quotient, rest = np.divmod(np.abs(left), np.abs(divisor))
     negative_sign = (left < 0) != (divisor < 0)
     if not rest.any():
@@ -137,13 +137,14 @@ def _doubles(operator: str, left: Array, right: Array) -> Vector:
 
 
 def _is_small(left: Array, right: Array, operator: str) -> bool:
-    """Whether no result can leave 64 bits, from the greatest of each side: cheaper than a look at each result."""
+    """Return whether no result can exceed 64 bits, judging by the greatest value of each side: cheaper than checking
+    each result."""
     here, there = greatest(left), greatest(right)
     return (here * there if operator == "*" else here + there) < 1 << 62
 
 
 def checked(result: Array, rough: Array | None = None) -> Array:
-    """Raises where integers could be out of their 64 bits."""
+    """Return the result; raise if integers may have exceeded 64 bits."""
     if result.dtype == np.int64:
         sizes = result.astype(np.float64) if rough is None else rough
         if len(sizes) and not np.abs(sizes).max() < _SAFE:
@@ -172,7 +173,7 @@ _ARROW = {
 
 
 def compared(operator: str, left: Vector, right: Vector) -> Vector:
-    """For which rows `left operator right` holds."""
+    """Return in which rows `left operator right` holds."""
     if left.is_number and right.is_number and Kind.DECIMAL in (left.kind, right.kind):
         holds = _compared_decimals(operator, left, right)
     elif left.is_number and right.is_number:
@@ -206,7 +207,7 @@ def _compared_decimals(operator: str, left: Vector, right: Vector) -> Array:
 
 
 def _compared_moments(operator: str, left: Vector, right: Vector) -> Array:
-    """Moments of one datatype by their places; they equal nothing else."""
+    """Return the comparison of moments of one datatype on the time line; others are never equal."""
     known = [isinstance(one.values, Moments) for one in (left, right)]
     if all(known) and left.values.name == right.values.name:
         return _NUMPY[operator](left.values.places(), right.values.places())
@@ -226,7 +227,7 @@ def _length(vector: Vector) -> int:
 
 
 def _beyond_doubles(*vectors: Vector) -> bool:
-    """Whether numpy's conversion of integers to doubles could lose something in a mixed comparison."""
+    """Return whether converting integers to doubles could lose precision in a mixed comparison."""
     return any(
         one.kind == Kind.INTEGER and len(one.values) and np.abs(one.values.astype(np.float64)).max() >= 2**53
         for one in vectors

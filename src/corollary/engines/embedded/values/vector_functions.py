@@ -1,6 +1,7 @@
-"""Built-ins on whole columns: numpy for numbers, Arrow for strings. Those that are not here are computed value by value.
+"""Built-ins on whole columns: numpy for numbers, Arrow for strings. Built-ins without a kernel here are computed value
+by value.
 
-Arrow's case mappings, regular expressions and so on differ from what the language means outside ASCII: there they are not used.
+Outside ASCII, Arrow's case mappings and regular expressions differ from the language, so they are used for ASCII only.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from corollary.settings import ALL_BITS
 
 # -- vector calendar ---------------------------------------------------------------------------------------------------
 
-# Dates and times on whole columns: comparison, their parts, differences, and moving them by a constant duration.
+# Dates and times on whole columns: comparison, their parts, differences, and adding a constant duration.
 
 CALENDAR_KERNELS: dict[str, Callable[[Sequence[Vector]], Vector]] = {}
 """By the canonical name of the built-in."""
@@ -209,7 +210,7 @@ def _round_to_bits(arguments: Sequence[Vector]) -> Vector:
     if value.constant is not None or type(bits) is not int or not 1 <= bits <= ALL_BITS:
         raise NotVectorisedError  # one value for all rows is computed once
     if value.kind != Kind.DOUBLE:
-        return value  # vectors have no xsd:float
+        return value  # vectors cannot represent xsd:float
     with np.errstate(all="ignore"):
         parts, exponents = np.frexp(value.values)
         return Vector(Kind.DOUBLE, np.ldexp(np.rint(parts * 2.0**bits), exponents - bits), value.valid)
@@ -312,18 +313,18 @@ def _after(arguments: Sequence[Vector]) -> Vector:
 
 
 def _parted(arguments: Sequence[Vector], place: int) -> Vector:
-    """Return the texts before (0) or after (1) the first occurrence of a constant text; empty where it does not occur."""
+    """Return the texts before (0) or after (1) the first occurrence of a constant text; empty if it does not occur."""
     (texts,) = _strings(arguments[:1])
     pattern = _constant_text(arguments[1])
     if not pattern:
         raise NotVectorisedError
     separator = pa.scalar(pattern, pa.large_string())
     ended = pc.binary_join_element_wise(texts, separator, pa.scalar("", pa.large_string()))
-    parts = pc.split_pattern(ended, pattern, max_splits=1)  # always two
+    parts = pc.split_pattern(ended, pattern, max_splits=1)  # always two, because the separator was appended
     occurs = pc.match_substring(texts, pattern)
     found = pc.list_element(parts, place)
     if place:
-        found = pc.utf8_slice_codeunits(found, 0, -len(pattern))  # the separator that was added
+        found = pc.utf8_slice_codeunits(found, 0, -len(pattern))  # without the appended separator
     return _of_strings(pc.if_else(occurs, found, pa.scalar("", pa.large_string())), *arguments)
 
 
@@ -335,7 +336,7 @@ def _constant_texts(arguments: Sequence[Vector]) -> list[str]:
 
 
 def _matching(find: str) -> Kernel:
-    """Arrow's RE2 over the texts of a column; what is not for RE2, one text after the other."""
+    """Return a kernel that applies Arrow's RE2 to a column of texts, and matches one by one where RE2 cannot be used."""
 
     def kernel(arguments: Sequence[Vector]) -> Vector:
         (texts,) = _strings(arguments[:1])
@@ -352,7 +353,7 @@ def _matching(find: str) -> Kernel:
 def _matched_by_arrow(
     texts: pa.Array, pattern: str | None, *, whole: bool
 ) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-    """Which texts match; None where Arrow does not take the pattern."""
+    """Return which texts match; None if Arrow does not accept the pattern."""
     if pattern is None:
         return None
     try:
@@ -409,9 +410,9 @@ def _guard(name: str, *, negated: bool) -> Kernel:
                 holds &= vector.values <= high
             return Vector(Kind.BOOLEAN, ~holds if negated else holds).only(vector)
         if vector.kind == Kind.DECIMAL and not isinstance(vector.values, pa.Array):
-            raise NotVectorisedError  # some that were computed may be integers
+            raise NotVectorisedError  # some of the computed ones may be integers
         if vector.kind == Kind.STRING and name not in ("string", "PlainLiteral"):
-            raise NotVectorisedError  # what a token is depends on its characters
+            raise NotVectorisedError  # whether a text is a token depends on its characters
         is_one = accepted.get(name) == vector.kind or (
             name == "decimal" and vector.kind in (Kind.INTEGER, Kind.DECIMAL)
         )

@@ -1,4 +1,4 @@
-"""Columns of values that numpy and Arrow compute with, made of codes and turned into codes again."""
+"""Columns of values for numpy and Arrow, made from codes and turned back into codes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class NotVectorisedError(Exception):
 class Vector:
     """Values of one kind: int64, float64 or bool arrays, or Arrow's strings for strings, IRIs and decimals.
 
-    Decimals that were computed are `Units` or `Digits`; dates and times are `Moments`, durations that were computed are `Spans`.
+    Computed decimals are `Units` or `Digits`; dates and times are `Moments`, computed durations are `Spans`.
 
-    `valid` tells for which rows there is a value, None where for all. A `constant` is the value of every row.
+    `valid` tells which rows have a value, None for all. A `constant` is the value of every row.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class Vector:
         return self.kind in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL)
 
     def only(self, *others: Vector, where: Array | None = None) -> Vector:
-        """Return these values, valid only where the others are valid too."""
+        """Return these values, valid only where the others are valid, too."""
         masks = [one.valid for one in (self, *others) if one.valid is not None]
         masks += [where] if where is not None else []
         valid: Array | None = None
@@ -84,14 +84,14 @@ def constant_vector(value: Value, count: int) -> Vector:
 
 
 class _Repeated:
-    """One text for all rows; an array of it is made only on demand."""
+    """One text for all rows, expanded to an array only on demand."""
 
     def __init__(self, text: str, count: int) -> None:
         self.text, self.count = text, count
 
 
 def texts_of(vector: Vector) -> pa.Array:
-    """The texts of strings, IRIs or decimals."""
+    """Return the texts of strings, IRIs or decimals."""
     values = vector.values
     if isinstance(values, _Repeated):
         return pa.repeat(pa.scalar(values.text, pa.large_string()), values.count)
@@ -101,7 +101,7 @@ def texts_of(vector: Vector) -> pa.Array:
 
 
 def units_of(vector: Vector) -> Units:
-    """Integers or decimals to compute with; raises where they have too many digits."""
+    """Return integers or decimals to compute with; raise if they have too many digits."""
     values = vector.values
     try:
         if vector.kind == Kind.INTEGER:
@@ -116,7 +116,7 @@ def units_of(vector: Vector) -> Units:
 
 
 def vector_of_codes(codes: Codes, universe: Universe, valid: Array | None = None) -> Vector:
-    """The values of a column, if they are all of one kind that vectors have."""
+    """Return the values of a column if they are all of one kind that vectors support; otherwise raise."""
     kinds = universe.kinds[codes]
     if not len(kinds):
         return Vector(Kind.INTEGER, np.empty(0, np.int64), valid)
@@ -142,7 +142,7 @@ def vector_of_codes(codes: Codes, universe: Universe, valid: Array | None = None
 
 
 def codes_of_vector(vector: Vector, count: int, universe: Universe) -> tuple[Codes, Array]:
-    """The codes of the values, and for which rows there is one."""
+    """Return the codes of the values, and which rows have one."""
     if vector.constant is not None and vector.valid is None:
         return np.full(count, universe.encode(vector.constant), np.uint32), np.ones(count, np.bool_)
     if vector.valid is None or vector.valid.all():
@@ -176,6 +176,6 @@ def _encoded(kind: Kind, data: Any, universe: Universe) -> Codes:
             return data.encoded(universe) if isinstance(data, Digits) else encode_decimals(universe, data)
         case _:
             bounds = text_buffers(data)
-            if len(bounds[1]) > 1 and int(np.diff(bounds[1]).max()) > MOST_CHARACTERS:  # of bytes, at first
+            if len(bounds[1]) > 1 and int(np.diff(bounds[1]).max()) > MOST_CHARACTERS:  # in bytes, as a first check
                 check_characters(pc.max(pc.utf8_length(data)).as_py())
             return universe.encode_texts(kind, *bounds)

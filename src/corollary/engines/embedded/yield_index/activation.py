@@ -1,10 +1,11 @@
 """Activation (Algorithms 6 and 7): the instances with a given fact, found along matches only.
 
-A fact is a match towards the one before it when everything after it can be completed: what an activation follows always leads
-to an instance, and no fact is looked at in vain. Only a variable that the tree of links does not cover can spoil that.
+A fact is a match towards the previous one if everything after it can be completed. So an activation that follows
+matches always leads to an instance, and no fact is visited in vain, except for variables that the tree of links does
+not cover.
 
-What one fact completes may be more than anybody can wait for or keep. An activation that looks at too much gives up, and the
-index with it: such changes are followed better by a way that stops now and then.
+One fact may complete too many instances to wait for or to store. An activation that visits too much gives up, and the
+index with it: such changes are better followed by a strategy that can pause.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ ENOUGH = 1 << 18  # rows of output after which a batch is interrupted
 
 @njit(cache=True, nogil=True)
 def _holds(operator: Any, left: Any, right: Any, kinds: Any, ranks: Any) -> Any:
-    """As the join kernel compares: numbers by value, everything else by identity or among its own kind."""
+    """Return whether a comparison holds, as in the join kernel: numbers by value, everything else by identity or within
+    its kind."""
     if operator == IDENTICAL_CODE:
         return left == right
     if operator <= 1:
@@ -97,7 +99,7 @@ def _holds(operator: Any, left: Any, right: Any, kinds: Any, ranks: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def passes(plan: Any, memory: Any, start: Any, stop: Any, chosen: Any, kinds: Any, ranks: Any) -> Any:
-    """Whether the facts of an instance so far pass tests."""
+    """Return whether the facts chosen for an instance so far pass tests."""
     for test in range(start, stop, Q_SIZE):
         left, right = plan[test + Q_LEFT_COLUMN], plan[test + Q_RIGHT_COLUMN]
         if plan[test + Q_LEFT] != NONE:
@@ -124,7 +126,7 @@ def _emit(plan: Any, memory: Any, head: Any, sign: Any, chosen: Any, out: Any, c
 
 @njit(cache=True, nogil=True)
 def _first_entry(plan: Any, memory: Any, scalars: Any, side: Any, source: Any, kinds: Any) -> Any:
-    """Where the live partners of a fact begin."""
+    """Return the first entry with live partners of a fact."""
     at = source + plan[side + S_AT]
     if plan[side + S_MODE] != BY_ORDER:
         return memory[at + WATCHED]
@@ -135,7 +137,7 @@ def _first_entry(plan: Any, memory: Any, scalars: Any, side: Any, source: Any, k
 
 @njit(cache=True, nogil=True)
 def _next_entry(plan: Any, memory: Any, scalars: Any, side: Any, source: Any, entry: Any) -> Any:
-    """The next entry with live partners of a fact: from the extreme towards the fact's own key."""
+    """Return the next entry with live partners of a fact, from the extreme towards the fact's own key."""
     if plan[side + S_MODE] != BY_ORDER:
         return np.int64(NONE)
     operator = plan[side + S_OPERATOR]
@@ -168,7 +170,8 @@ def activate(
     out: Any,
     count: Any,
 ) -> Any:
-    """All instances with a fact at a post (Algorithm 6); their heads are appended to the output. Too many make it give up."""
+    """Write all instances with a fact at a post (Algorithm 6); append their heads to the output. If there are too many,
+    give up."""
     most = scalars[TUPLES] + scalars[FOLLOWED] + scalars[MOST_LOOKS]
     first, stop = plan[post + P_STEPS], plan[post + P_STEPS_END]
     head = plan[post + P_HEAD]
@@ -184,7 +187,7 @@ def activate(
         partner = plan[side + S_PARTNER]
         local, cells = plan[partner + S_LOCAL], plan[partner + S_AT]
         if fresh:
-            if depth > 0:  # the entry of the first fact was looked at already
+            if depth > 0:  # the entry of the first fact has been visited already
                 scalars[FOLLOWED] += 1
             entries[depth] = _first_entry(plan, memory, scalars, side, source, kinds)
             fact = memory[entries[depth] + local + LIVE]
@@ -237,7 +240,7 @@ def activate_matches(
     out: Any,
     count: Any,
 ) -> Any:
-    """All instances with the matches of an entry: what a negated fact allows or forbids."""
+    """Write all instances with the matches of an entry: those that a negated fact allows or forbids."""
     block = memory[entry + plan[side + S_LOCAL] + LIVE]
     post = plan[side + S_POST]
     while block != NONE and not scalars[HAS_GIVEN_UP]:
@@ -259,7 +262,7 @@ def activate_facts(
     ranks: Any,
     out: Any,
 ) -> Any:
-    """The instances of all given facts at a post (Algorithm 7). A fact that waits is known by its entry and not looked at."""
+    """Write the instances of all given facts at a post (Algorithm 7). A waiting fact is recognised by its entry and skipped."""
     chosen, entries = np.empty(longest, np.int64), np.empty(longest, np.int64)
     count = 0
     row = start

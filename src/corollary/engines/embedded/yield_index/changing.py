@@ -1,8 +1,8 @@
 """Insertion and deletion (Algorithms 4 and 5), fact by fact.
 
-A fact goes from post to post. At each it is listed, then the other end of its links is updated, then the instances with the
-fact at this post are made, if it has partners everywhere: every instance is reported exactly once, at the last post that
-completes it or the first one that breaks it.
+A fact visits its posts one after the other. At each it is listed, then the other ends of its links are updated, then
+the instances with the fact at this post are made, if it has partners everywhere: every instance is reported exactly
+once, at the last post that completes it or the first one that breaks it.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ from corollary.engines.embedded.yield_index.layout import (
 
 # -- linking -----------------------------------------------------------------------------------------------------------
 
-# Semantic entries: facts in the lists of their keys, as matches or as dummies, and what follows when one changes over.
+# Semantic entries: facts in the lists of their keys, as matches or as dummies, and the consequences of a switch.
 #
-# The fact at a post matches towards a neighbour when it has live partners at all *other* neighbours; `mask` has a bit for
-# each neighbour with one. When the first live fact arrives at a key, or the last one goes, the facts at the other end of the
-# link that watch this key change their bit, and some of them become live or dead themselves: the change cascades along the
-# tree.
+# A fact at a post matches towards a neighbour if it has live partners at all *other* neighbours; `mask` has a bit for
+# each neighbour with one. When the first live fact arrives at a key, or the last one goes, the facts at the other end
+# of the link that watch this key change their bit, and some of them become live or dead themselves: the change cascades
+# along the tree.
 
 
 @njit(inline="always")
 def link(plan: Any, memory: Any, side: Any, block: Any, which: Any) -> None:
-    """Puts a fact at the front of the list of matches or dummies of its entry."""
+    """Insert a fact at the front of the list of matches or dummies of its entry."""
     cells = plan[side + S_AT]
     at = block + cells
     head = memory[at + LISTED] + plan[side + S_LOCAL] + which
@@ -110,7 +110,7 @@ def unlink(plan: Any, memory: Any, side: Any, block: Any, which: Any) -> None:
 
 @njit(inline="always")
 def has_partner(plan: Any, memory: Any, scalars: Any, side: Any, block: Any, kinds: Any, ranks: Any) -> Any:
-    """Whether a fact has a live partner at the other end of a side; under a negation, whether it has none."""
+    """Return whether a fact has a live partner at the other end of a side; under a negation, whether it has none."""
     if plan[side + S_MODE] == BY_ORDER:
         found = _has_partner_in_order(plan, memory, scalars, side, block, kinds, ranks)
     else:
@@ -148,7 +148,7 @@ def _pushed(stack: Any, top: Any, side: Any, entry: Any, value: Any) -> Any:
 
 @njit(inline="always")
 def counted(plan: Any, memory: Any, side: Any, block: Any, change: Any) -> Any:
-    """One more or one less live fact in the list of a side; whether it is the first one or was the last."""
+    """Add to the number of live facts in a list; return whether this was the first one or was the last."""
     place = memory[block + plan[side + S_AT] + LISTED] + plan[side + S_LOCAL] + COUNT
     memory[place] += change
     return memory[place] == (change > 0)
@@ -167,9 +167,9 @@ def push_changes(
     stack: Any,
     top: Any,
 ) -> Any:
-    """Push onto the stack the changes that the first live fact of a list, or the loss of the last one, makes at the other end."""
+    """Push the changes at the other end that are caused by the first live fact of a list, or by the loss of the last one."""
     at = block + plan[side + S_AT]
-    if plan[side + S_PARTNER_NEGATED]:  # a negated fact matches nobody
+    if plan[side + S_PARTNER_NEGATED]:  # a negated fact matches nothing
         return stack, top
     if plan[side + S_MODE] == BY_ORDER:
         return _extremes_changed(plan, memory, scalars, side, memory[at + LISTED], change, kinds, ranks, stack, top)
@@ -191,7 +191,8 @@ def _extremes_changed(
     stack: Any,
     top: Any,
 ) -> Any:
-    """The lowest or highest live key of a side may be another one: who lies between the two has or loses a partner."""
+    """Push the changes that a new lowest or highest live key of a side causes: facts between the two keys gain or lose
+    a partner."""
     kind = kinds[memory[entry + CODE]]
     local = plan[side + S_LOCAL]
     for which in range(2):
@@ -234,7 +235,7 @@ def _between(
     stack: Any,
     top: Any,
 ) -> Any:
-    """The entries of the partner for which `far` is in reach and `near` is not; NONE is out of everybody's reach."""
+    """Push the entries of the partner that `far` reaches and `near` does not; NONE reaches nothing."""
     operator = plan[partner + S_OPERATOR]
     if (operator <= LESS_OR_EQUAL) != (which == HIGH):
         return stack, top
@@ -258,7 +259,7 @@ def _between(
 
 @njit(cache=True, nogil=True)
 def spread(plan: Any, memory: Any, scalars: Any, kinds: Any, ranks: Any, stack: Any, top: Any) -> Any:
-    """Works off the stack: facts that watch a key whose first live fact came, or whose last one went."""
+    """Process the stack: update facts that watch a key whose first live fact came, or whose last one went."""
     while top > 0:
         top -= 1
         side, entry, value = stack[top, 0], stack[top, 1], stack[top, 2]
@@ -293,7 +294,7 @@ def _bit_changed(
     for other in range(plan[post + P_SIDES], plan[post + P_SIDES_END], S_SIZE):
         own = plan[other + S_BIT]
         was, is_live = (before | own) == full, (after | own) == full
-        if was != is_live:  # never so for the side itself
+        if was != is_live:  # never true for the side itself
             unlink(plan, memory, other, block, LIVE if was else WAITING)
             link(plan, memory, other, block, LIVE if is_live else WAITING)
             change = 1 if is_live else -1
@@ -322,9 +323,9 @@ def insert_facts(
     ranks: Any,
     out: Any,
 ) -> Any:
-    """Takes in new facts from row `start` on; gives the row where it stopped, the output and its length.
+    """Insert new facts from row `start` on; return the row where it stopped, the output and its length.
 
-    An index that is constructed for facts that are there already activates nothing.
+    An index that is loaded with existing facts activates nothing.
     """
     chosen, entries = np.empty(longest, np.int64), np.empty(longest, np.int64)
     stack = np.empty((64, 3), np.int64)
@@ -379,7 +380,7 @@ def _new_block(plan: Any, memory: Any, scalars: Any, predicate: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _admits(plan: Any, memory: Any, post: Any, block: Any, chosen: Any, kinds: Any, ranks: Any) -> Any:
-    """Whether a fact passes the filters of a post; what no order knows is never less or greater than anything."""
+    """Return whether a fact passes the filters of a post; values without an order are never less or greater than others."""
     if not passes(plan, memory, plan[post + P_FILTERS], plan[post + P_FILTERS_END], chosen, kinds, ranks):
         return False
     for side in range(plan[post + P_SIDES], plan[post + P_SIDES_END], S_SIZE):
@@ -405,7 +406,7 @@ def _find_entries(
     kinds: Any,
     ranks: Any,
 ) -> None:
-    """The entries of a fact's keys, each looked up once for all posts."""
+    """Find the entries of a fact's keys, each once for all posts."""
     for side in range(plan[post + P_SIDES], plan[post + P_SIDES_END], S_SIZE):
         at = block + plan[side + S_AT]
         listed, watched = plan[side + S_LISTED], plan[side + S_WATCHED]
@@ -454,7 +455,7 @@ def _forbid(
     out: Any,
     count: Any,
 ) -> Any:
-    """The first fact with its key takes all instances away that it forbids."""
+    """Remove the instances that a negated fact forbids, if it is the first with its key; return the length of the output."""
     side = plan[post + P_SIDES]
     at = block + plan[side + S_AT]
     if memory[memory[at + LISTED] + plan[side + S_LOCAL] + COUNT] > 0:
@@ -477,7 +478,7 @@ def delete_facts(
     ranks: Any,
     out: Any,
 ) -> Any:
-    """Takes facts away: partners that lose their last match fall back to dummies and wait."""
+    """Delete facts; partners that lose their last match become dummies and wait."""
     chosen, entries = np.empty(longest, np.int64), np.empty(longest, np.int64)
     stack = np.empty((64, 3), np.int64)
     count = 0

@@ -1,7 +1,7 @@
 """Data indexes: from the key of a fact to its entry, by hash or in order.
 
-An entry is made for the first fact that has its key or waits for it: what waits is where its partner will arrive, and nothing has
-to move when it does. In order, entries hang in a B+-tree and know their neighbours.
+An entry is made for the first fact that has its key or waits for it: a waiting fact is stored where its partner will
+arrive, so nothing has to move then. Ordered entries are in a B+-tree and know their neighbours.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from corollary.engines.embedded.yield_index.layout import (
 )
 from corollary.engines.embedded.yield_index.state import place_of
 
-_NUMBER, _LAST_TEXT = 1, 4  # numbers, and what comes after texts, are equal where their ranks are
-_PREFIXES = 1 << 24  # there are fewer data indexes
+_NUMBER, _LAST_TEXT = 1, 4  # numbers, and kinds after texts, are equal if their ranks are
+_PREFIXES = 1 << 24  # an upper bound for the number of data indexes
 _LOW_BITS = (1 << 31) - 1
 
 
@@ -49,7 +49,7 @@ _LOW_BITS = (1 << 31) - 1
 def entry_of(
     plan: Any, memory: Any, slots: Any, nodes: Any, scalars: Any, lookup: Any, block: Any, kinds: Any, ranks: Any
 ) -> Any:
-    """The entry of a fact's key in a data index, made now where there was none."""
+    """Return the entry of a fact's key in a data index, made now if there is none."""
     scalars[LOOKUPS] += 1
     at, stop = plan[lookup + G_KEY], plan[lookup + G_KEY_END]
     if plan[lookup + G_MODE] != HASHED:
@@ -64,9 +64,9 @@ def entry_of(
     if stop > at + 2:
         third = memory[block + plan[at + 2]]
         second ^= (third & _LOW_BITS) << 1
-        first ^= (third >> 31) << 62  # the highest bit of 32, which the second word has no place for
+        first ^= (third >> 31) << 62  # the highest of 32 bits, for which the second word has no room
     at += 3
-    while at < stop:  # a longer key goes on from the entry of its beginning
+    while at < stop:  # a longer key continues from the entry of its prefix
         prefix = _hashed_entry(memory, slots, scalars, first, second, 1)
         first = ((prefix + _PREFIXES) << 32) ^ memory[block + plan[at]]
         second = np.int64(2)
@@ -104,13 +104,13 @@ def _new_entry(memory: Any, scalars: Any, size: Any, header: Any) -> Any:
 
 @njit(inline="always")
 def is_by_value(kind: Any) -> Any:
-    """Whether two constants of a kind may be equal without being the same."""
+    """Return whether two constants of a kind may be equal without being the same."""
     return kind == _NUMBER or kind > _LAST_TEXT
 
 
 @njit(cache=True, nogil=True)
 def compared(one: Any, other: Any, mode: Any, kinds: Any, ranks: Any) -> Any:
-    """-1, 0 or 1: numbers by value; everything else by rank, or by code where only equality matters."""
+    """Return -1, 0 or 1: numbers are compared by value; everything else by rank, or by code if only equality matters."""
     if one == other:
         return 0
     if kinds[one] != kinds[other]:
@@ -124,7 +124,7 @@ def compared(one: Any, other: Any, mode: Any, kinds: Any, ranks: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _position(memory: Any, nodes: Any, node: Any, code: Any, mode: Any, kinds: Any, ranks: Any) -> Any:
-    """How many keys of a node are not greater than a code."""
+    """Return how many keys of a node are not greater than a code."""
     low, high = 0, nodes[node, NODE_COUNT]
     while low < high:
         middle = (low + high) // 2
@@ -145,13 +145,13 @@ def _new_node(nodes: Any, scalars: Any, is_leaf: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _split(nodes: Any, scalars: Any, parent: Any, place: Any) -> None:
-    """Splits the full child at a place of a parent with room."""
+    """Split the full child at a position of a parent with room."""
     left = nodes[parent, NODE_CHILDREN + place]
     is_leaf = nodes[left, NODE_LEAF]
     right = _new_node(nodes, scalars, is_leaf)
     half = FAN_OUT // 2
     middle = nodes[left, NODE_KEYS + half]
-    first = half if is_leaf else half + 1  # the key in the middle of an inner node moves up
+    first = half if is_leaf else half + 1  # the middle key of an inner node moves up
     count = FAN_OUT - first
     for at in range(count):
         nodes[right, NODE_KEYS + at] = nodes[left, NODE_KEYS + first + at]

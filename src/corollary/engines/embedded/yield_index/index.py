@@ -1,4 +1,4 @@
-"""The Yield index of some rules: facts come and go, and the instances that they complete or break are reported at once."""
+"""The Yield index of some rules: facts come and go, and the instances they complete or break are reported at once."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Order: TypeAlias = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 NO_ORDER: Order = (np.zeros(1, np.uint8), np.zeros(1, np.float64))
-_BATCH = 1 << 16  # facts; between batches somebody may interrupt
-_MOST_LOOKS = 1 << 22  # what one fact may have the index look at, before it is said to complete too much
+_BATCH = 1 << 16  # facts; interrupts are possible between batches
+_MOST_LOOKS = 1 << 22  # entries and facts that one activation may visit before it gives up
 
 
 class TooManyInstances(Exception):
-    """One fact has or had more instances than the index is good for; the index is of no use any more."""
+    """Raised if one fact has more instances than the index can handle; the index cannot be used any more."""
 
 
 @dataclass(frozen=True)
 class Accesses:
-    """The cost of work: lookups of keys, semantic entries followed or changed, facts looked at, and those in vain."""
+    """The cost of work: look-ups of keys, semantic entries followed or changed, facts visited, and those visited in vain."""
 
     lookups: int
     followed: int
@@ -63,7 +63,7 @@ class Accesses:
 
 
 class YieldIndex:
-    """`order` gives kinds and ranks of constants, for comparisons. Facts are known by numbers that the caller chooses."""
+    """The index of some rules; `order` returns kinds and ranks of constants, for comparisons. The caller numbers the facts."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class YieldIndex:
 
     @property
     def size(self) -> int:
-        """How many facts there are, of all predicates."""
+        """The number of facts of all predicates."""
         return int(self.state.scalars[FACTS])
 
     @property
@@ -109,11 +109,11 @@ class YieldIndex:
     # -- facts -------------------------------------------------------------------------------------------------------
 
     def load(self, predicate: str, rows: Codes, numbers: Numbers | None = None) -> None:
-        """Construction (Algorithms 2 and 3): facts that are there already, and activate nothing."""
+        """Load existing facts, which activate nothing (construction, Algorithms 2 and 3)."""
         self._insert(predicate, rows, numbers, activates=False)
 
     def insert(self, predicate: str, rows: Codes, numbers: Numbers | None = None) -> None:
-        """New facts (Algorithm 4), activated in the same step."""
+        """Insert new facts and activate them in the same step (Algorithm 4)."""
         self._insert(predicate, rows, numbers, activates=True)
 
     def _insert(self, predicate: str, rows: Codes, numbers: Numbers | None, *, activates: bool) -> None:
@@ -149,7 +149,7 @@ class YieldIndex:
             self._counts[predicate] += len(batch)
 
     def delete(self, predicate: str, numbers: Numbers, *, activates: bool = True) -> None:
-        """Facts go (Algorithm 5)."""
+        """Delete facts (Algorithm 5)."""
         known = self._blocks[predicate]
         blocks = known[numbers]
         known[numbers] = NONE
@@ -172,7 +172,7 @@ class YieldIndex:
             self._collect(out, count)
 
     def activate(self, rule: str, place: int | None = None) -> Codes:
-        """The heads of all instances of a rule (Algorithm 7), starting from the facts at one place of its body."""
+        """Return the heads of all instances of a rule (Algorithm 7), starting from the facts at one position of its body."""
         number = next(at for at, one in enumerate(self.rules) if one.name == rule)
         shape = self.shapes[number]
         if place is None:
@@ -199,7 +199,7 @@ class YieldIndex:
         return found
 
     def take(self, rule: str) -> tuple[Codes, Codes]:
-        """The heads of the instances that a rule has gained and lost since they were taken last, with repetitions."""
+        """Return the heads of the instances that a rule has gained and lost since the last call; they may repeat."""
         parts, self._yielded[rule] = self._yielded[rule], []
         shape = next(one for one in self.shapes if one.name == rule)
         empty = np.empty((0, len(shape.head_cells)), np.uint32)
@@ -207,15 +207,15 @@ class YieldIndex:
         return np.concatenate([empty, *gained]), np.concatenate([empty, *lost])
 
     def renumber(self, predicate: str) -> None:
-        """The caller has left out the numbers of facts that are gone: the others follow each other from now on."""
+        """Renumber the facts consecutively, as the caller has done without the deleted ones."""
         self._blocks[predicate] = self.blocks(predicate)
 
     def count(self, predicate: str) -> int:
-        """How many facts of a predicate there are."""
+        """Return how many facts of a predicate there are."""
         return self._counts[predicate]
 
     def knows(self, predicate: str, numbers: Numbers) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """For each number whether its fact is there."""
+        """Return, for each number, whether its fact is in the index."""
         known = self._blocks[predicate]
         found = np.zeros(len(numbers), np.bool_)
         is_inside = numbers < len(known)
@@ -223,7 +223,7 @@ class YieldIndex:
         return found
 
     def blocks(self, predicate: str) -> Numbers:
-        """Where the facts that are there stand in memory."""
+        """Return the positions in memory of the existing facts."""
         blocks = self._blocks[predicate]
         found: Numbers = blocks[blocks != NONE]
         return found

@@ -1,18 +1,19 @@
-"""Where things stand in the arrays of an index.
+"""The layout of the arrays of an index.
 
-Loops over facts are given plain arrays of numbers, since whatever is put together from several arrays costs more to hand on than
-a lookup takes. `plan` holds the rules: records of predicates, posts, sides, lookups, steps, tests and heads, which name each
-other by where they begin. `memory` holds facts and entries, as blocks that do the same. `scalars` holds what there is one of.
+Loops over facts get plain arrays of numbers, because passing a structure of several arrays costs more than a look-up.
+`plan` contains the rules: records of predicates, posts, sides, look-ups, steps, tests and heads, which refer to each
+other by offset. `memory` contains facts and entries, as blocks that refer to each other likewise. `scalars` contains
+single values.
 """
 
 from __future__ import annotations
 
 NONE = -1
 
-# A predicate: its arity, how long the blocks of its facts are, its posts, its lookups, where a chain of free blocks begins.
+# A predicate: its arity, the length of its facts' blocks, its posts, its look-ups, the start of a chain of free blocks.
 F_ARITY, F_WIDTH, F_POSTS, F_POSTS_END, F_LOOKUPS, F_LOOKUPS_END, F_FREE, F_SIZE = range(8)
 
-# A post, the place of an atom. After the arguments of a fact there is a mask for each of its posts.
+# A post, the position of an atom. After the arguments of a fact there is a mask for each of its posts.
 (
     P_MASK,
     P_SIDES,
@@ -29,7 +30,7 @@ F_ARITY, F_WIDTH, F_POSTS, F_POSTS_END, F_LOOKUPS, F_LOOKUPS_END, F_FREE, F_SIZE
     P_SIZE,
 ) = range(13)
 
-# A side, one direction of a link: where its numbers are in a block and in an entry, the lookups of its own key there.
+# A side, one direction of a link: the offsets of its numbers in a block and in an entry, the look-ups of its own key there.
 (
     S_POST,
     S_PARTNER,
@@ -45,36 +46,37 @@ F_ARITY, F_WIDTH, F_POSTS, F_POSTS_END, F_LOOKUPS, F_LOOKUPS_END, F_FREE, F_SIZE
     S_SIZE,
 ) = range(12)
 
-# A lookup: its number among those of the predicate, the data index, columns of the key, the root of a tree, size of an entry.
+# A look-up: its number among those of the predicate, the data index, columns of the key, the root of a tree, size of an entry.
 G_NUMBER, G_INDEX, G_KEY, G_KEY_END, G_MODE, G_ROOT, G_ENTRY, G_SIZE = range(8)
 
-# A step of an activation: the side that leads there, where both facts stand in the instance, tests.
+# A step of an activation: the side that leads there, the positions of both facts in the instance, tests.
 T_SIDE, T_FROM, T_TO, T_TESTS, T_TESTS_END, T_SIZE = range(6)
 
 # A test: operator, whether it is negated, left and right as a position in the instance and a column, or NONE and a code.
 Q_OPERATOR, Q_NEGATED, Q_LEFT, Q_LEFT_COLUMN, Q_RIGHT, Q_RIGHT_COLUMN, Q_SIZE = range(7)
 
-# A head: the number of its rule, how many arguments follow, each like a side of a test.
+# A head: the number of its rule, the number of its arguments, each like a side of a test.
 H_RULE, H_ARITY, H_ARGUMENTS = range(3)
 
 OPERATORS = {"=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5, "==": 6}
 LESS_OR_EQUAL, GREATER, GREATER_OR_EQUAL, IDENTICAL_CODE = 3, 4, 5, 6
 HASHED, BY_ORDER, BY_VALUE = 0, 1, 2
 
-# Of a side in a block: neighbours in its list, the entry where the fact is listed and the one where its partners are.
+# Numbers of a side in a block: neighbours in its list, the entry where the fact is listed and the one where its partners are.
 FOLLOWING, PRECEDING, LISTED, WATCHED, SIDE_CELLS = range(5)
 ABSENT = -1  # the mask of a post whose filters a fact does not pass
 
-# Of a side in an entry: first match, first dummy, number of matches. Entries in order begin with a code and their neighbours.
+# Numbers of a side in an entry: first match, first dummy, number of matches. Ordered entries begin with a code and
+# their neighbours.
 LIVE, WAITING, COUNT, ENTRY_CELLS = range(4)
 CODE, NEXT, PREVIOUS, HEADER = range(4)
 LOW, HIGH = 0, 1
-KINDS = 256  # of constants; each has a lowest and a highest live entry
+KINDS = 256  # kinds of constants; each has a lowest and a highest live entry
 
-# Scalars: what is used, what was done.
+# Scalars: used space, and counters of work.
 USED, KEYS, NODES = range(3)
 LOOKUPS, FOLLOWED, MOVED, TUPLES, WASTED, FACTS = range(3, 9)
-MOST_LOOKS, HAS_GIVEN_UP = range(9, 11)  # what one activation may look at, and whether one needed more
+MOST_LOOKS, HAS_GIVEN_UP = range(9, 11)  # what one activation may visit, and whether one needed more
 SCALARS = 16
 
 SLOT_ENTRY, SLOT_WIDTH = 2, 4

@@ -1,9 +1,9 @@
 """Trees of rules as numbers for compiled loops: one set of loops serves all rules.
 
-A *post* is the place of an atom; a fact is at every post of its predicate whose filters it passes. A *side* is one direction of a
-link: the facts of its post are listed, by key, where the facts at the other end look for them. A *data index* belongs to a
-predicate and some of its columns and is shared by all sides, of all rules, that meet there. With the reduced set of section
-5.1 both ends of a link meet at one data index; otherwise each end has one of its own.
+A *post* is the position of an atom; a fact is at every post of its predicate whose filters it passes. A *side* is one
+direction of a link: the facts of its post are listed, by key, where the facts at the other end look for them. A *data
+index* belongs to a predicate and some of its columns and is shared by all sides, of all rules, that meet there. With
+the reduced set of section 5.1 both ends of a link meet at one data index; otherwise each end has its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from corollary.engines.embedded.yield_index.layout import (
 from corollary.engines.embedded.yield_index.shape import NEGATED, ORDERED, Cell, JoinLink, RuleShape, Test
 from corollary.program import Constant
 
-IndexKey = tuple[Any, ...]  # predicate, columns, mode, and whose it is alone
+IndexKey = tuple[Any, ...]  # predicate, columns, mode, and its only user, if any
 
 
 @dataclass
@@ -48,7 +48,7 @@ class IndexLookup:
 
 @dataclass
 class Side:
-    """One direction of a link; `bit` and `cells` are where it stands in masks and blocks, `local` in entries."""
+    """One direction of a link; `bit` and `cells` are its positions in masks and blocks, `local` that in entries."""
 
     post: Post
     link: JoinLink
@@ -80,7 +80,7 @@ class Post:
 
 
 class Plan:
-    """The rules of an index; `array` is what loops read. `sizes` are the facts of predicates so far."""
+    """The rules of an index; `array` is what loops read. `sizes` are the current numbers of facts of predicates."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Plan:
         return self._post_at[rule, place]
 
     def predicate_at(self, predicate: int) -> int:
-        """Where the record of a predicate begins."""
+        """Return the offset of a predicate's record."""
         return predicate * F_SIZE
 
     # -- links -------------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Plan:
         made[0].partner, made[1].partner = made[1], made[0]
 
     def _meeting(self, rule: int, link: JoinLink, ends: list[tuple[int, tuple[int, ...]]]) -> tuple[int, int]:
-        """The data indexes at both ends: facts are listed in the one at the other end, and look in their own."""
+        """Return the data indexes at both ends: facts are listed in the one at the other end, and search in their own."""
         mode = _mode(link)
         keys = [(self.shapes[rule].atoms[place].predicate, columns, mode) for place, columns in ends]
         if mode != HASHED:  # an order belongs to its link
@@ -174,7 +174,7 @@ class Plan:
         return known.setdefault((index, columns), IndexLookup(len(known), index, columns))
 
     def _place_in_blocks(self) -> list[int]:
-        """Gives each post its mask and each side its cells in the blocks of facts; the lengths of these blocks."""
+        """Give each post its mask and each side its cells in the blocks of facts; return the lengths of these blocks."""
         widths = list(self.arities)
         for post in self.posts:
             post.mask = widths[post.predicate]
@@ -187,7 +187,7 @@ class Plan:
     # -- records -----------------------------------------------------------------------------------------------------
 
     def _write(self) -> None:
-        """Records of known length first, so that they can name each other; what they refer to by range follows."""
+        """Write records of fixed length first, so that they can refer to each other; ranges that they refer to follow."""
         at = F_SIZE * len(self.predicates)
         for post in self.posts:
             post.at, at = at, at + P_SIZE
@@ -278,7 +278,7 @@ class Plan:
         )
 
     def _steps(self, start: Post, shape: RuleShape) -> tuple[int, int]:
-        """The order in which an activation goes from a post to the others, along the links."""
+        """Return the range of the steps by which an activation visits the other posts, along the links."""
         found: list[int] = []
         reached = {start.place}
         waiting = list(shape.tests)
@@ -320,5 +320,5 @@ def _mode(link: JoinLink) -> int:
 
 
 def type_of(link: JoinLink) -> str:
-    """As paper 003 calls it."""
+    """Return the type of a link in the terms of paper 003."""
     return "InequalityS" if link.kind == ORDERED else "TS" if link.kind == NEGATED else "IS"

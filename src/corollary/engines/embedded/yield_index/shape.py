@@ -1,9 +1,10 @@
-"""A rule as a tree of atoms: which of them are linked, and by what.
+"""A rule as a tree of atoms: which of them are linked, and how.
 
-Two atoms of a body are linked where they share variables (IS), where only a comparison ties them (InequalityS), or by nothing but
-the rule itself. The links are a tree, so that whether a fact can be part of an instance is decided link by link. A variable
-that a tree cannot cover (the rule has a circle) is tested when instances are made. A negated atom hangs at one atom that has
-all its variables (TS). What concerns one atom alone (CS, AddressS) is tested before a fact is taken in.
+Two atoms of a body are linked because they share variables (IS), because a comparison connects them (InequalityS), or
+only because they are in the same rule. The links form a tree, so that whether a fact can be part of an instance is
+decided link by link. A variable that a tree cannot cover (the rule has a cycle) is tested when instances are made. A
+negated atom is linked to one atom that has all its variables (TS). Conditions on one atom (CS, AddressS) are tested
+before a fact is inserted.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from corollary.planning.normal_form import Compare
 from corollary.program import Atom, Constant, Variable, Wildcard
 
 EQUAL, ORDERED, NEGATED = "equal", "ordered", "negated"
-IDENTICAL = "=="  # the same constant; "=" compares numbers by value
+IDENTICAL = "=="  # identity; "=" compares numbers by value
 _MOST_ATOMS = 60  # each neighbour has a bit of a mask
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of the fact that stands at an atom's place."""
+    """A column of the fact at an atom's position."""
 
     place: int
     column: int
@@ -32,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class JoinLink:
-    """Facts at `one` and at `other` match where their columns agree pair by pair; an ordered link has one pair."""
+    """A link: facts at `one` and at `other` match if their columns agree pair by pair; an ordered link has one pair."""
 
     kind: str
     one: int
@@ -44,7 +45,7 @@ class JoinLink:
 
 @dataclass(frozen=True)
 class Test:
-    """`left operator right` for cells or constants; `negated` holds where the comparison does not."""
+    """`left operator right` for cells or constants; a `negated` test holds if the comparison does not."""
 
     operator: str
     left: Cell | Constant
@@ -58,20 +59,20 @@ class Test:
 
 @dataclass
 class RuleShape:
-    """`atoms` are the positive ones and then the negated ones; places count them."""
+    """The tree of a rule; `atoms` are the positive ones, then the negated ones; positions count them."""
 
     name: str
     head: Atom
     atoms: list[Atom]
     positive: int
     links: list[JoinLink] = field(default_factory=list)
-    tests: list[Test] = field(default_factory=list)  # of several places
-    filters: list[list[Test]] = field(default_factory=list)  # of one place each
+    tests: list[Test] = field(default_factory=list)  # across several positions
+    filters: list[list[Test]] = field(default_factory=list)  # at one position each
     head_cells: list[Cell | Constant] = field(default_factory=list)
 
 
 def fits(rule: NormalRule) -> bool:
-    """Whether a rule speaks of single facts only, and each of its negations of what one atom knows."""
+    """Return whether a rule consists of atoms and comparisons only, with each negated atom's variables in one other atom."""
     body = rule.body
     if not body.sources or body.computes or not rule.head.arity or len(body.sources) + len(body.negated) > _MOST_ATOMS:
         return False
@@ -83,13 +84,13 @@ def fits(rule: NormalRule) -> bool:
 
 
 def compares(shape: RuleShape) -> bool:
-    """Whether values are compared, not only constants distinguished."""
+    """Return whether values are compared by order or by value instead of only by identity."""
     tests = [*shape.tests, *(test for one in shape.filters for test in one)]
     return any(one.operator != IDENTICAL for one in tests) or any(one.operator != IDENTICAL for one in shape.links)
 
 
 def _guard(negated: Atom, sources: Sequence[object]) -> int | None:
-    """An atom that has all variables of a negated one."""
+    """Return the position of an atom with all variables of a negated one, None if there is none."""
     wanted = {term.name for term in negated.arguments if isinstance(term, Variable)}
     if any(not isinstance(term, (Variable, Constant)) for term in negated.arguments):
         return None
@@ -100,7 +101,7 @@ def _guard(negated: Atom, sources: Sequence[object]) -> int | None:
 
 
 def shape_of(rule: NormalRule) -> RuleShape:
-    """The tree of a rule that fits."""
+    """Return the tree of a rule that fits."""
     positive = [atom for atom in rule.body.sources if isinstance(atom, Atom)]
     shape = RuleShape(rule.name, rule.head, [*positive, *rule.body.negated], len(positive))
     return _Shaper(shape, rule.body.compares).shaped()
@@ -141,7 +142,7 @@ class _Shaper:
         return Test(compare.operator, self._side(compare.left), self._side(compare.right), compare.negated)
 
     def _known_variables(self) -> set[str]:
-        """Variables that equal a constant: facts need not agree on them."""
+        """Return variables that equal a constant, on which facts need not agree."""
         found = set()
         for compare in self._compares:
             sides = (compare.left, compare.right)
@@ -150,7 +151,8 @@ class _Shaper:
         return found
 
     def _take_filters(self) -> list[Compare]:
-        """Comparisons that one atom decides become its filters; one with a constant is decided by every atom it is about."""
+        """Turn comparisons that one atom decides into its filters (with a constant, into filters of every atom
+        concerned); return the others."""
         rest = []
         for compare in self._compares:
             names = [one.name for one in (compare.left, compare.right) if isinstance(one, Variable)]
@@ -173,7 +175,7 @@ class _Shaper:
     # -- the tree ----------------------------------------------------------------------------------------------------
 
     def _link_equal(self, known: set[str]) -> None:
-        """A tree with as many shared variables as possible: where the rule has no circle, it covers all of them."""
+        """Make a tree with as many shared variables as possible; if the rule has no cycle, it covers all of them."""
         shared: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for name, cells in self._cells.items():
             first = {cell.place: cell.column for cell in reversed(cells)}
@@ -217,7 +219,7 @@ class _Shaper:
             shape.links.append(JoinLink(NEGATED, guard, place, columns, tuple(pairs[column] for column in columns)))
 
     def _uncovered(self, known: set[str]) -> list[Test]:
-        """Variables whose atoms no chain of links connects: the facts of an instance have to be compared."""
+        """Return tests for variables whose atoms are not connected by links, so that facts of an instance must be compared."""
         found = []
         for name, cells in self._cells.items():
             forest = _Forest(self._shape.positive)
@@ -237,7 +239,7 @@ class _Shaper:
 
 
 def _own_tests(place: int, atom: Atom) -> list[Test]:
-    """Constants first (the one at a location before all others), then variables that an atom repeats."""
+    """Return tests of one atom: constants first (the one at a location before all others), then repeated variables."""
     constants = [
         (column != atom.location, Test(IDENTICAL, Cell(place, column), term))
         for column, term in enumerate(atom.arguments)
@@ -253,7 +255,7 @@ def _own_tests(place: int, atom: Atom) -> list[Test]:
 
 
 class _Forest:
-    """Which places are connected."""
+    """Which positions are connected."""
 
     def __init__(self, places: int) -> None:
         self._root = list(range(places))
@@ -264,7 +266,7 @@ class _Forest:
         return place
 
     def join(self, one: int, other: int) -> bool:
-        """False where they are connected already."""
+        """Connect two positions; return False if they are connected already."""
         roots = self.find(one), self.find(other)
         self._root[roots[1]] = roots[0]
         return roots[0] != roots[1]

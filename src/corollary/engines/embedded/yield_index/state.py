@@ -29,7 +29,8 @@ _PLENTY = 1 << 26  # bytes
 
 @dataclass
 class State:
-    """`memory` holds the blocks of facts and entries, `slots` keys and their entries, `nodes` trees over entries in order."""
+    """The arrays: `memory` has the blocks of facts and entries, `slots` keys and their entries, `nodes` trees over
+    ordered entries."""
 
     memory: Array
     slots: Array
@@ -47,14 +48,14 @@ class State:
         return self.memory, self.slots, self.nodes, self.scalars
 
     def reserve(self, plan: Plan, predicate: int, facts: int) -> None:
-        """Room for so many more facts of a predicate, and for the entries that they may bring."""
+        """Make room for more facts of a predicate, and for the entries that they may add."""
         lookups = plan.lookups[predicate].values()
         hashed = [lookup for lookup in lookups if plan.modes[lookup.index] == HASHED]
-        longer = sum(max(0, len(lookup.columns) - 3) for lookup in hashed)  # beginnings of keys have entries, too
+        longer = sum(max(0, len(lookup.columns) - 3) for lookup in hashed)  # prefixes of keys have entries, too
         width = plan.widths[predicate] + longer + sum(plan.entry_sizes[lookup.index] for lookup in lookups)
         wanted = int(self.scalars[USED]) + facts * width
         if wanted > len(self.memory):
-            factor = 4 if self.memory.nbytes < _PLENTY else 2  # pages that are never touched cost nothing
+            factor = 4 if self.memory.nbytes < _PLENTY else 2  # untouched pages cost nothing
             grown = np.empty(max(wanted, len(self.memory) * factor), np.int64)
             used = int(self.scalars[USED])
             grown[:used] = self.memory[:used]
@@ -78,7 +79,7 @@ def _new_slots(count: int) -> Array:
 
 @njit(inline="always")
 def place_of(first: Any, second: Any, mask: Any) -> Any:
-    """Where to look for a key first."""
+    """Return the slot where the search for a key starts."""
     mixed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= (np.uint64(second) + np.uint64(0x632BE59BD9B4E019)) * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed ^= mixed >> np.uint64(32)

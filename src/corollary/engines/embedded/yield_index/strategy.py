@@ -1,8 +1,8 @@
-"""Following changes by the Yield index, as a way of maintenance around another one.
+"""The Yield index as a maintenance strategy, wrapped around another one.
 
-Rules that use the index tell it which facts of their predicates have come and gone, and get the instances that this completes or
-breaks; support is counted as it is otherwise. In a recursive hyper-node, what is yielded goes into the index again until
-nothing yields. Everything else is left to the other strategy, and the index hears of it.
+Rules that use the index pass it the changed facts of their predicates, and get the instances that these complete or
+break; support is counted as usual. In a recursive hyper-node, yielded heads go into the index again until nothing
+yields. Everything else is left to the other strategy, and the index is told of it.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from corollary.reasoning.maintain.transaction import Task
 
 # -- choice ------------------------------------------------------------------------------------------------------------
 
-# Which rules use the Yield index: what a user says, and for the others what a stream of changes has shown so far.
+# Which rules use the Yield index: those that a user names, and others as a stream of changes suggests.
 #
-# The index pays where most changes of a rule's facts complete nothing, and the ordinary way finds that out at a cost: by
-# looking at partial partners again and again. So a rule is watched: how many instances come and go for each changed fact, and
-# how long that takes. What was tried and did not pay is not tried again soon.
+# The index pays if most changes of a rule's facts complete nothing, and the ordinary way spends time to find that out,
+# by visiting partial partners again and again. So a rule is watched: how many instances change for each changed fact,
+# and how long that takes. What was tried without gain is not tried again soon.
 
 HASH, YIELD, AUTO = "hash", "yield", "auto"
 
-_WINDOW = 8_192  # changed facts after which there is something to say
+_WINDOW = 8_192  # changed facts after which a decision is possible
 _FEW_MATCHES = 0.2  # instances for each changed fact
 _MANY_MATCHES = 0.5
-_WORTH_IT = 1.5e-6  # seconds for a changed fact: below that there is nothing to win
-_FACTS_PER_CHANGE = 16  # an index for more facts than so many times the changes seen would not be paid for yet
+_WORTH_IT = 1.5e-6  # seconds for each changed fact; below that, there is nothing to gain
+_FACTS_PER_CHANGE = 16  # an index for more facts than this many times the changes seen would not pay yet
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Watch:
     instances: int = 0
     seconds: float = 0.0
     seen: int = 0
-    hash_cost: float = 0.0  # seconds for a changed fact, as long as the rule did without the index
+    hash_cost: float = 0.0  # seconds for each changed fact, while the rule did not use the index
 
     def note(self, rows: int, instances: int, seconds: float) -> None:
         self.rows += rows
@@ -82,7 +82,8 @@ class Watch:
 
 
 class IndexChoice:
-    """`wanted` is one word for all rules, or a word for some of them by name; the others are chosen for."""
+    """The choice of rules; `wanted` is one word for all rules, or a word for some of them by name; for others the
+    choice is automatic."""
 
     def __init__(self, wanted: str | Mapping[str, str]) -> None:
         self._default = wanted if isinstance(wanted, str) else AUTO
@@ -100,7 +101,7 @@ class IndexChoice:
         return word == YIELD or (word == AUTO and rule in self._chosen)
 
     def note(self, rule: str, rows: int, instances: int, seconds: float, facts: int) -> bool:
-        """Takes notice of a change that was followed; True where the rule should go on in the other way."""
+        """Note a change that was followed; return True if the rule should switch."""
         watch = self._watches.setdefault(rule, Watch())
         watch.note(rows, instances, seconds)
         if self.of(rule) != AUTO or not watch.is_full:
@@ -131,7 +132,7 @@ _NAME = "yield index"
 
 
 class YieldStrategy(Strategy):
-    """`others` follows what the index does not."""
+    """Maintenance with the index; `others` is the strategy for everything that the index does not follow."""
 
     def __init__(self, others: Strategy, wanted: str | Mapping[str, str], *, discards_errors: bool) -> None:
         super().__init__()
@@ -150,8 +151,8 @@ class YieldStrategy(Strategy):
         self._relations: dict[str, Relation] = {}
         self._compactions: dict[str, int] = {}
         self._indexed: dict[str, NormalRule] = {}
-        self._watched_since: float | None = None  # when the step at work began, where somebody wants to know
-        self._changed: int | None = None  # how many facts the index has heard of for it
+        self._watched_since: float | None = None  # when the current step began, if it is watched
+        self._changed: int | None = None  # the number of changed facts that the index has got for it
 
     def note_cost(self, owner: str, instances: int) -> None:
         self._others.note_cost(owner, instances)
@@ -166,14 +167,14 @@ class YieldStrategy(Strategy):
         return self._others.steps(graph)
 
     def may_use_index(self, step: StepForms) -> bool:
-        """Whether a rule of a step uses the index, or may turn out to be better off with it."""
+        """Return whether a rule of a step uses the index, or may turn out to gain from it."""
         words = (YIELD, AUTO) if _may_watch(step) else (YIELD,)
         return any(self._choice.of(rule.name) in words and self._takes(rule) for rule in step.own_rules)
 
     # -- the index ---------------------------------------------------------------------------------------------------
 
     def prepare(self, steps: Sequence[StepForms], transaction: EmbeddedTransaction) -> None:
-        """Before a transaction: the index is there, for the rules that want it, and knows what is visible."""
+        """Make sure, before a transaction, that the index exists for the rules that want it, and knows the visible facts."""
         self._others.prepare(steps, transaction)
         wanted = {}
         if self._choice.is_used:
@@ -195,7 +196,8 @@ class YieldStrategy(Strategy):
         self._indexed = {}
 
     def _may_follow(self, step: StepForms, transaction: EmbeddedTransaction) -> bool:
-        """A closed predicate has no facts that could be listed; what negates itself does not only grow."""
+        """Return whether the index can follow a step: a closed predicate has no facts to list, and alternating rules do
+        not only grow."""
         negated = {atom.predicate for rule in step.own_rules for atom in rule.body.negated}
         return not (step.inputs | step.heads.keys()) & transaction.closed.keys() and not negated & step.heads.keys()
 
@@ -224,7 +226,7 @@ class YieldStrategy(Strategy):
         self._index, self._indexed = index, wanted
 
     def _is_current(self, transaction: EmbeddedTransaction) -> bool:
-        """Whether the index knows what is visible; rows may have got other numbers meanwhile, in the same order."""
+        """Return whether the index knows the visible facts; their rows may have been renumbered in the same order."""
         assert self._index is not None
         for name, known in self._relations.items():
             maintained = transaction.maintained.get(name)
@@ -240,7 +242,7 @@ class YieldStrategy(Strategy):
         return True
 
     def _sync(self, predicates: Iterable[str], transaction: EmbeddedTransaction) -> int | None:
-        """Tells the index what has changed; gives the number of facts, None where it cannot follow: too much has changed."""
+        """Pass changes to the index; return the number of facts, None if it cannot follow because too much has changed."""
         assert self._index is not None
         changed = 0
         for name in sorted(predicates):
@@ -264,7 +266,8 @@ class YieldStrategy(Strategy):
     # -- changes -----------------------------------------------------------------------------------------------------
 
     def choose(self, task: Task) -> Way:
-        """The index follows where the rules of a step are in it and where it can; the time that others take is watched."""
+        """Choose the index for steps whose rules are in it, if it can follow; otherwise the other strategy, whose time
+        is measured."""
         self._watched_since, self._changed = None, None
         if task.step.groups is not None:
             return self._others.choose(task)
@@ -309,7 +312,7 @@ class YieldStrategy(Strategy):
             self._note_others(task)
 
     def _count(self, task: Task, indexed: dict[str, NormalRule]) -> None:
-        """Count the instances that the index yields with those of the other rules."""
+        """Count the instances that the index yields together with those of the other rules."""
         index, facts, owner = self._index, task.facts, task.step.owner
         assert index is not None
         assert self._changed is not None
@@ -332,7 +335,7 @@ class YieldStrategy(Strategy):
         return is_whole and not self.counts_recursion and not task.facts.may_lose(task)
 
     def _catch_up(self, task: Task) -> None:
-        """Tell the index what the other strategy has done."""
+        """Pass the changes by the other strategy to the index."""
         indexed = self._indexed_of(task)
         if indexed is None:
             return
@@ -343,7 +346,7 @@ class YieldStrategy(Strategy):
             self._taken(name)  # the other strategy has followed them
 
     def _indexed_of(self, task: Task) -> dict[str, NormalRule] | None:
-        """The rules of a step that are in the index; None where it cannot follow the change."""
+        """Return the rules of a step that are in the index; None if it cannot follow the change."""
         if self._index is None:
             return None
         found = {rule.name: rule for rule in task.rules.step.rules if rule.name in self._indexed}
@@ -353,14 +356,14 @@ class YieldStrategy(Strategy):
         return found or None
 
     def _is_watched(self, task: Task) -> bool:
-        """Whether a rule may be better off with the index."""
+        """Return whether a rule may gain from the index."""
         if task.is_new or not _may_watch(task.step):
             return False
         (rule,) = task.step.own_rules
         return self._choice.of(rule.name) == AUTO and self._takes(rule)
 
     def _note_others(self, task: Task) -> None:
-        """Take notice of what following a rule without the index has taken."""
+        """Note the cost of following a rule without the index."""
         (rule,), transaction = task.rules.step.rules, task.facts.state
         arities = {atom.predicate: atom.arity for atom in _atoms(rule)}
         changes = [
@@ -378,9 +381,9 @@ class YieldStrategy(Strategy):
         return gained
 
     def _grow(self, task: Task, indexed: dict[str, NormalRule]) -> bool:
-        """Insert the facts that are yielded, which may yield more, until there are none (sections 5.3 and 5.5).
+        """Insert the yielded facts, which may yield more, until there are none (sections 5.3 and 5.5).
 
-        Where one of them yields too much for the index nothing has changed, and the answer is False.
+        Return False, with nothing changed, if one of them yields too much for the index.
         """
         transaction, owner = task.facts.state, task.step.owner
         assert self._index is not None
@@ -408,7 +411,7 @@ class YieldStrategy(Strategy):
         return True
 
     def _follows(self, predicate: str, maintained: MaintainedRelation, numbers: Numbers) -> bool:
-        """Tell the index of new facts; whether it could follow."""
+        """Pass new facts to the index; return whether it could follow."""
         if self._index is not None and predicate in self._relations:
             try:
                 self._index.insert(predicate, maintained.rows(numbers), numbers)
@@ -427,5 +430,5 @@ def _compactions(transaction: EmbeddedTransaction, name: str) -> int:
 
 
 def _may_watch(step: StepForms) -> bool:
-    """Whether there is one rule whose changes tell what the index would be good for."""
+    """Return whether a step has exactly one rule, so that its changes show what the index would gain."""
     return not step.recursive and len(step.own_rules) == 1 and step.most_atoms >= ATOMS_TO_INDEX
