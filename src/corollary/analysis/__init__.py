@@ -1,4 +1,4 @@
-"""Program analysis: safety, dependencies, hyper-nodes, stratification, modules, and what rule changes do to them."""
+"""Program analysis: safety, dependencies, hyper-nodes, stratification, modules, and the effect of rule changes on them."""
 
 from corollary.analysis.analysis import Analysis, analyse, analyse_texts, check_safety, checked
 from corollary.analysis.constraints import constraint_elements, minimal_elements

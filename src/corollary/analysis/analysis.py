@@ -1,4 +1,4 @@
-"""Everything that can be said about a program without running it."""
+"""Everything known about a program without running it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SIMPLE = (Variable, Wildcard, Constant)
 
 @dataclass(frozen=True)
 class Analysis:
-    """A program, its rule graph, and what is wrong or doubtful about it."""
+    """A program, its rule graph, and its errors and warnings."""
 
     program: Program
     graph: RuleGraph
@@ -50,14 +50,14 @@ class Analysis:
 
     @cached_property
     def lowered(self) -> RuleGraph:
-        """The program as plain rules; its own ones unless it needs more than that."""
+        """The program as plain rules; its own rules if they are plain."""
         if self._is_plain:
             return self.graph
         return lower(self.graph, self.meaning, self._arities, self.forms)
 
     @property
     def _is_plain(self) -> bool:
-        """Whether no rewriting has anything to do."""
+        """Whether no rewriting is needed."""
         if EQUALITY in self._arities or self.meaning.has_universe or self.meaning.precision != ALL_BITS:
             return False
         return not self.graph.has_undecided and not any(map(_may_negate_terms, self.graph.rules.values()))
@@ -82,7 +82,7 @@ class Analysis:
 
     @cached_property
     def forms(self) -> frozenset[Form]:
-        """Forms of terms that facts may have, as far as it matters: where constants may turn out to be equal."""
+        """The forms of terms that facts may have, needed only if constants may turn out to be equal."""
         if not self.has_equality:
             return self.known_forms
         explicit = (forms_of_rows(facts.rows) for facts in self.program.facts)
@@ -90,14 +90,14 @@ class Analysis:
 
     @property
     def has_equality(self) -> bool:
-        """Whether something says that constants are equal."""
+        """Whether a rule or a fact says that constants are equal."""
         return EQUALITY in self._arities
 
     def knowing(self, arities: Mapping[str, int], forms: Callable[[], Set[Form]] = frozenset) -> Analysis:
-        """Return the analysis with facts of these predicates, with terms of these forms; the same object where nothing
+        """Return the analysis with facts of these predicates and with terms of these forms; the same object if nothing
         differs.
 
-        The forms are asked for where constants may turn out to be equal.
+        `forms` is called only if constants may turn out to be equal.
         """
         found = {**self._arities, **arities}
         matters = found != self._arities and (self.meaning.has_universe or EQUALITY in found)
@@ -108,19 +108,19 @@ class Analysis:
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of the program, where comparisons regard as many bits of doubles as they are meant to."""
+        """The rules of the program, with comparisons limited to the set number of significant bits of doubles."""
         return with_precision(tuple(self.graph.rules.values()), self.meaning.precision)
 
     @property
     def limited_rules(self) -> tuple[Rule, ...]:
-        """The rules, with the universe as the range of each variable that nothing limits, where the semantics says so."""
+        """The rules, with the universe as the range of each unlimited variable if the semantics says so."""
         if not self.meaning.has_universe:
             return self.rules
         return tuple(replace(rule, body=body_with_universe(rule)) for rule in self.rules)
 
     @cached_property
     def is_lowered(self) -> bool:
-        """Whether the plain rules are others than `rules`."""
+        """Whether the plain rules differ from `rules`."""
         return self.lowered is not self.graph and tuple(self.lowered.rules.values()) != self.rules
 
     def with_diagnostics(self, diagnostics: tuple[Diagnostic, ...]) -> Analysis:
@@ -133,7 +133,7 @@ class Analysis:
         return other
 
     def under(self, meaning: Meaning) -> Analysis:
-        """Return the analysis of the program under another semantics, which may make other errors of it."""
+        """Return the analysis of the program under another semantics, which may find other errors."""
         if meaning == self.meaning:
             return self
         if meaning == replace(self.meaning, modules=meaning.modules):
@@ -147,7 +147,7 @@ class Analysis:
         return Analysis(self.program, self.graph, _in_order([*kept, *found]), meaning, self.known, self.known_forms)
 
     def _with_arities(self, meaning: Meaning) -> Analysis:
-        """With the number of arguments in the names of predicates. What the reader said of the text stays."""
+        """Return the analysis with arities in the names of predicates. Diagnostics of the reader stay."""
         read = [one for one in self.diagnostics if one.code[1] == "1"]
         again = analyse(with_arities(self.program))
         found = Analysis(
@@ -173,7 +173,7 @@ class Analysis:
         return self.predicates_of(self.program)
 
     def predicates_of(self, program: Program) -> dict[str, PredicateInfo]:
-        """The predicates of a part of the program."""
+        """Return the predicates of a part of the program."""
         found = predicates_of(program)
         if not self.meaning.mixed_arities:
             return found
@@ -182,11 +182,11 @@ class Analysis:
 
     @cached_property
     def modules(self) -> list[str]:
-        """A name per hyper-node, in order."""
+        """The module name of each hyper-node, in order."""
         return [module_name(self.graph, node) for node in self.graph.hyper_nodes]
 
     def as_dict(self) -> dict[str, object]:
-        """The object that `corollary check --json` prints."""
+        """Return the object that `corollary check --json` prints."""
         graph = self.graph
         index = {name: position for position, node in enumerate(graph.hyper_nodes) for name in node.rules}
         return {
@@ -209,7 +209,7 @@ class Analysis:
 
 
 def _may_negate_terms(rule: Rule) -> bool:
-    """Whether a rule negates an atom with other arguments than variables and constants, or may do so in an aggregation."""
+    """Return whether a rule negates an atom with arguments other than variables and constants, also in an aggregation."""
     return any(
         type(element) is Aggregation
         or (
@@ -222,7 +222,8 @@ def _may_negate_terms(rule: Rule) -> bool:
 
 
 def analyse(program: Program, tick: Callable[[], None] = goes_on) -> Analysis:
-    """The analysis of a program that parsed without errors; `tick` is called now and then, and may stop it by raising."""
+    """Return the analysis of a program that parsed without errors; `tick` is called now and then, and may stop it by
+    raising."""
     with without_garbage_collection():
         return _analysed(program, tick)
 
@@ -253,7 +254,7 @@ def _about(
     unsafe: list[Diagnostic] | None = None,
     known: Analysis | None = None,
 ) -> list[Diagnostic]:
-    """Return the errors of a program under a semantics: variables that nothing limits, and negation through recursion."""
+    """Return the errors of a program under a semantics: unlimited variables, and negation through recursion."""
     found: list[Diagnostic] = []
     mistakes = unsafe or []
     if unsafe is None:
@@ -262,13 +263,14 @@ def _about(
     found += [one for one in mistakes if one.kind is catalogue.UNSAFE_VARIABLE]
     if meaning.is_well_founded:
         return found
-    # Rules that are unsafe can be looked at as they stand only.
+    # Unsafe rules can only be analysed as they are.
     rules = graph if found else (known or Analysis(program, graph, (), meaning)).lowered
     return [*found, *check_stratification(rules, local=meaning.is_local)]
 
 
 def check_safety(rule: Rule, meaning: Meaning) -> list[Diagnostic]:
-    """Variables of a rule that nothing limits, under a meaning: with a universe only `_` where a value is needed is left."""
+    """Return errors for the unlimited variables of a rule under a meaning; with a universe, only for `_` where a value
+    is needed."""
     return check_rule_safety(rule, body_with_universe(rule) if meaning.has_universe else None)
 
 
@@ -277,7 +279,7 @@ def _query_mistakes(program: Program) -> list[Diagnostic]:
 
 
 def analyse_texts(*sources: Source, tick: Callable[[], None] = goes_on) -> Analysis:
-    """Reads and analyses texts as one program; mistakes of the text and of what it says come together.
+    """Read and analyse texts as one program; report mistakes in the text and in its meaning together.
 
     `tick` is called now and then, and may stop it by raising.
     """
@@ -287,13 +289,13 @@ def analyse_texts(*sources: Source, tick: Callable[[], None] = goes_on) -> Analy
     about_text = [diagnostic for part in parsed for diagnostic in part.diagnostics]
     about_program = analysis.diagnostics
     if any(part.errors for part in parsed):
-        # What was not readable may have defined the predicates that seem to be missing.
+        # Unreadable text may have defined the predicates that seem to be missing.
         about_program = tuple(diagnostic for diagnostic in about_program if diagnostic.is_error)
     return analysis.with_diagnostics(_in_order([*about_text, *about_program], sources))
 
 
 def checked(program: Program | Parsed) -> Analysis:
-    """The analysis of a program without errors; raises `ProgramError` with all diagnostics otherwise."""
+    """Return the analysis of a program without errors; otherwise raise `ProgramError` with all diagnostics."""
     parsed_diagnostics: tuple[Diagnostic, ...] = ()
     if isinstance(program, Parsed):
         parsed_diagnostics, program = program.diagnostics, program.program
@@ -305,7 +307,7 @@ def checked(program: Program | Parsed) -> Analysis:
 
 
 def _in_order(diagnostics: list[Diagnostic], sources: Sequence[Source] = ()) -> tuple[Diagnostic, ...]:
-    """By place in the texts, as far as they are known; an error needs no warning at the same place."""
+    """Return the diagnostics by position in the texts; a warning at the position of an error is dropped."""
     order = {source: position for position, source in enumerate(sources)}
     wrong = {(d.span.source, d.span.start) for d in diagnostics if d.span and d.is_error}
     kept = [d for d in diagnostics if d.is_error or d.span is None or (d.span.source, d.span.start) not in wrong]

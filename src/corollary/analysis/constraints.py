@@ -1,8 +1,8 @@
 """The constraint elements of a rule: what facts must have in common to match in its body (paper 003).
 
-The set of all elements (SCE) says everything twice: `s.2 = t.1` and `t.1 = s.2`. Algorithm 1 makes the minimal set (MCE) of it,
-in which every place of a variable equals the first one. An element about a location comes first: nothing else matters for
-facts that are stored elsewhere.
+The set of all elements (SCE) contains everything twice: `s.2 = t.1` and `t.1 = s.2`. Algorithm 1 reduces it to the
+minimal set (MCE), in which every position of a variable equals the first one. An element about a location comes first:
+nothing else matters for facts that are stored elsewhere.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ LOCAL_ADDRESS = "local address"
 
 @dataclass(frozen=True)
 class Place:
-    """An argument of an atom of the body; `number` tells several atoms of one predicate apart, 0 where there is one."""
+    """An argument of an atom of the body; `number` distinguishes several atoms of one predicate, and is 0 if there is
+    only one."""
 
     predicate: str
     number: int
@@ -45,7 +46,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ConstraintElement:
-    """`left operator right`; the right side is another place, a constant or the address of the node."""
+    """`left operator right`; the right side is another position, a constant or the address of the node."""
 
     kind: ConstraintKind
     left: Place
@@ -54,7 +55,7 @@ class ConstraintElement:
 
     @property
     def type(self) -> str:
-        """As paper 003 calls it, with the five types of inequality."""
+        """The type as in paper 003, with its five types of inequality."""
         name = str(self.kind.value)
         return f"{name} {INEQUALITY_TYPES[self.operator]}" if self.kind is ConstraintKind.INEQUALITY else name
 
@@ -67,7 +68,7 @@ Elements = tuple[ConstraintElement, ...]
 
 
 def constraint_elements(rule: Rule) -> Elements:
-    """The SCE: each pair of places that share a variable in both directions, then everything else.
+    """Return the SCE: each pair of places that share a variable in both directions, then everything else.
 
     >>> from corollary.language import parse_program
     >>> rule = parse_program("H(A, B, C) :- S(3, X, A), T(X, B), W(X, C).").rules[0]
@@ -108,7 +109,7 @@ def minimal_elements(elements: Sequence[ConstraintElement]) -> Elements:
 
 
 class _Body:
-    """The places of each variable in the positive atoms of a body."""
+    """The positions of each variable in the positive atoms of a body."""
 
     def __init__(self, body: Sequence[BodyElement]) -> None:
         self._body = body
@@ -145,7 +146,7 @@ class _Body:
                         yield ConstraintElement(ConstraintKind.CONSTANT, place, operator, right)
 
     def inequalities(self) -> Iterator[ConstraintElement]:
-        """Comparisons of two variables, each at its first place."""
+        """Yield comparisons of two variables, each at its first position."""
         for comparison in self._comparisons():
             left, right = comparison.left, comparison.right
             if isinstance(left, Variable) and isinstance(right, Variable):

@@ -1,6 +1,6 @@
-"""Directed graphs with a set of kinds on every edge: what rule graphs need, and no more.
+"""Directed graphs with a set of kinds on every edge: just what rule graphs need.
 
-Mostly rules come by the hundred: a library of graph algorithms takes longer to import than such graphs take to build.
+Usually there are hundreds of rules: a graph library would take longer to import than such a graph takes to build.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ K = TypeVar("K")
 
 
 class Digraph(Generic[N, K]):
-    """Nodes, and edges from one to another; nodes and edges keep the order in which they came."""
+    """Nodes and directed edges, which keep the order in which they were added."""
 
     def __init__(self, nodes: Iterable[N] = ()) -> None:
         self._out: dict[N, dict[N, frozenset[K]]] = {}
         self._into: dict[N, dict[N, frozenset[K]]] = {}
-        self._own: set[N] | None = None  # nodes whose edges no copy shares; None where that is true of all
+        self._own: set[N] | None = None  # nodes whose edges are not shared with a copy; None if none are shared
         self.add(nodes)
 
     def add(self, nodes: Iterable[N]) -> None:
@@ -31,13 +31,13 @@ class Digraph(Generic[N, K]):
                     self._own.add(node)
 
     def _change(self, node: N) -> None:
-        """The edges of a node are about to change."""
+        """Copy the edges of a node, which are about to change, if they are shared."""
         if self._own is not None and node not in self._own:
             self._own.add(node)
             self._out[node], self._into[node] = dict(self._out[node]), dict(self._into[node])
 
     def connect(self, source: N, target: N, kinds: Iterable[K] = ()) -> None:
-        """Adds an edge, or more kinds to one that is there."""
+        """Add an edge, or add kinds to an existing one."""
         if source not in self._out or target not in self._out:
             self.add((source, target))
         self._change(source)
@@ -47,13 +47,13 @@ class Digraph(Generic[N, K]):
         edges[target] = self._into[target][source] = new if known is None else known | new
 
     def connect_one(self, source: N, target: N, kind: K) -> None:
-        """Adds an edge of one kind, or the kind to one that is there; quick where it is there already."""
+        """Add an edge of one kind, or the kind to an existing edge; fast if it exists already."""
         known = self._out[source].get(target) if source in self._out else None
         if known is None or kind not in known:
             self.connect(source, target, (kind,))
 
     def remove(self, nodes: Iterable[N]) -> None:
-        """Removes nodes with all their edges."""
+        """Remove nodes with all their edges."""
         for node in list(nodes):
             self._change(node)
             out, into = self._out.pop(node), self._into.pop(node)
@@ -67,14 +67,14 @@ class Digraph(Generic[N, K]):
                     self._out[source].pop(node, None)
 
     def copy(self) -> Digraph[N, K]:
-        """Return a graph of its own; the edges of a node are copied when one of the two graphs changes them."""
+        """Return an independent copy; the edges of a node are copied when one of the two graphs changes them."""
         made: Digraph[N, K] = Digraph()
         made._out, made._into = dict(self._out), dict(self._into)
         self._own, made._own = set(), set()
         return made
 
     def inside(self, nodes: Iterable[N]) -> Digraph[N, K]:
-        """The part of the graph with these nodes and the edges among them."""
+        """Return the part of the graph with these nodes and the edges among them."""
         part: Digraph[N, K] = Digraph(nodes)
         for source, target, kinds in self.edges_out_of(part.nodes):
             if target in part:
@@ -113,7 +113,7 @@ class Digraph(Generic[N, K]):
         return self._into[node].items()
 
     def reached_from(self, start: Iterable[N]) -> set[N]:
-        """These nodes and everything that they reach."""
+        """Return these nodes and everything reachable from them."""
         reached = set(start)
         waiting = list(reached)
         while waiting:
@@ -124,7 +124,7 @@ class Digraph(Generic[N, K]):
         return reached
 
     def reaching(self, goal: Iterable[N], within: Container[N]) -> set[N]:
-        """These nodes and, within a set of nodes, everything before them."""
+        """Return these nodes and all nodes, within a set, from which they can be reached."""
         reached = set(goal)
         waiting = list(reached)
         while waiting:
@@ -135,7 +135,7 @@ class Digraph(Generic[N, K]):
         return reached
 
     def shortest_path(self, source: N, target: N) -> list[N]:
-        """Nodes from one to the other, both included; the graph has such a path."""
+        """Return the nodes of a shortest path, including both ends; there must be a path."""
         came_from: dict[N, N] = {}
         waiting = deque([source])
         while target != source and target not in came_from:
@@ -150,7 +150,8 @@ class Digraph(Generic[N, K]):
         return path[::-1]
 
     def components(self) -> list[set[N]]:
-        """The strongly connected components, each after those that it reaches (Tarjan's algorithm, without recursion)."""
+        """Return the strongly connected components, each after those that it reaches (Tarjan's algorithm, without
+        recursion)."""
         found: list[set[N]] = []
         number: dict[N, int] = {}
         lowest: dict[N, int] = {}
@@ -180,7 +181,7 @@ class Digraph(Generic[N, K]):
         return found
 
     def topological_order(self, key: Callable[[N], int]) -> Iterator[N]:
-        """Each node after those with an edge to it; among those that may come next the one with the least key."""
+        """Yield each node after those with an edge to it; among the candidates the one with the least key."""
         missing = {node: len(sources) for node, sources in self._into.items()}
         ready = [(key(node), place, node) for place, node in enumerate(self._out) if not missing[node]]
         heapq.heapify(ready)

@@ -1,4 +1,4 @@
-"""The semantics that a user has chosen for programs."""
+"""The semantics that the user has chosen for a program."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from corollary.settings import ALL_BITS, WITH_MODULES, Settings
 
 @dataclass(frozen=True)
 class Meaning:
-    """`semantics` says what negation through recursion means, `unsafe` what a variable that nothing limits does.
+    """`semantics` defines negation through recursion, `unsafe` the treatment of unlimited variables.
 
-    With `mixed_arities` one name with several numbers of arguments is several predicates. `precision` is how many bits of
-    doubles comparisons regard, `stratification` whether constants may separate a negation from what it depends on.
+    With `mixed_arities`, a name with several arities is several predicates. `precision` is how many bits of doubles
+    comparisons use, `stratification` whether constants may separate a negation from what it depends on.
 
-    `modules` tells whether closures among other rules run as modules of their own. That changes no fact.
+    `modules` tells whether closures among other rules run as modules of their own, which changes no fact.
     """
 
     semantics: str = "stratified"

@@ -1,7 +1,7 @@
-"""Which evaluation module fits the rules of a hyper-node (paper 002's modules, found by the shape of the rules).
+"""The evaluation module that fits the rules of a hyper-node (paper 002's modules, found by the shape of the rules).
 
-The closures are over the facts that reach the hyper-node from outside (explicit facts and other owners' facts of the same
-predicate). With the guard `X != Y` a rule derives no reflexive pair, but keeps those that come from outside.
+Closures are over the facts that reach the hyper-node from outside (explicit facts and other owners' facts of the same
+predicate). With the guard `X != Y` a rule derives no reflexive pair, but keeps those from outside.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class ModuleKind(Enum):
 
 @dataclass(frozen=True)
 class Module:
-    """Rules of one hyper-node that one algorithm takes care of.
+    """Rules of one hyper-node that one algorithm evaluates.
 
-    `predicate` is the closed relation of a closure, `step` the relation by which a linear closure grows, `guarded` whether
-    its rules have the guard `X != Y`.
+    `predicate` is the closed relation of a closure, `step` the relation by which a linear closure grows, `guarded`
+    whether its rules have the guard `X != Y`.
     """
 
     kind: ModuleKind
@@ -46,7 +46,7 @@ class Module:
 
 
 def modules_of(graph: RuleGraph, node: HyperNode) -> tuple[Module, ...]:
-    """The modules of a hyper-node: closures first, then what is left as one general module."""
+    """Return the modules of a hyper-node: closures first, then the remaining rules as one general module."""
     rules = [graph.rules[name] for name in node.rules]
     if not graph.is_recursive(node):
         return (Module(_nonrecursive_kind(rules[0]), node.rules),)
@@ -57,7 +57,7 @@ def modules_of(graph: RuleGraph, node: HyperNode) -> tuple[Module, ...]:
 
 
 def module_name(graph: RuleGraph, node: HyperNode) -> str:
-    """One name for a hyper-node: `transitive`, or `transitive+recursive` where several modules share it."""
+    """Return one name for a hyper-node: `transitive`, or `transitive+recursive` if several modules share it."""
     return "+".join(module.name for module in modules_of(graph, node))
 
 
@@ -95,7 +95,7 @@ def _transitive(predicate: str, steps: list[_Step], symmetric: list[str], rules:
     kind = ModuleKind.SYMMETRIC_TRANSITIVE if symmetric else ModuleKind.TRANSITIVE
     names = {step.rule for step in steps} | set(symmetric)
     in_order = tuple(rule.name for rule in rules if rule.name in names)
-    # One rule without the guard derives everything that a guarded twin does.
+    # One rule without the guard derives everything that guarded ones do.
     return Module(kind, in_order, predicate, guarded=all(step.guarded for step in steps))
 
 
@@ -126,7 +126,7 @@ def _as_step(rule: Rule) -> _Step | None:
 
 
 def middle_of_chain(head: Atom, left: Atom, right: Atom) -> str | None:
-    """The variable Y of `head(X, Z) :- left(X, Y), right(Y, Z)`; None for atoms of another shape."""
+    """Return the variable Y of `head(X, Z) :- left(X, Y), right(Y, Z)`; None for atoms of another shape."""
     ends, first, second = two_variables(head), two_variables(left), two_variables(right)
     if first is None or second is None or first[1] != second[0] or (first[0], second[1]) != ends or first[1] in ends:
         return None
@@ -134,7 +134,7 @@ def middle_of_chain(head: Atom, left: Atom, right: Atom) -> str | None:
 
 
 def is_guard(element: object, ends: tuple[str, str]) -> bool:
-    """Whether an element of a body says that both ends differ by value."""
+    """Return whether an element of a body says that both ends differ by value."""
     if not isinstance(element, Comparison) or element.operator != "!=":
         return False
     sides = (element.left, element.right)
@@ -144,7 +144,7 @@ def is_guard(element: object, ends: tuple[str, str]) -> bool:
 
 
 def is_symmetric(rule: Rule) -> bool:
-    """Whether a rule does nothing but turn the pairs of its predicate around."""
+    """Return whether a rule only reverses the pairs of its predicate."""
     if len(rule.body) != 1 or not isinstance(rule.body[0], Atom) or rule.body[0].predicate != rule.head.predicate:
         return False
     head, body = two_variables(rule.head), two_variables(rule.body[0])
@@ -152,7 +152,7 @@ def is_symmetric(rule: Rule) -> bool:
 
 
 def two_variables(atom: Atom) -> tuple[str, str] | None:
-    """The names of the two distinct variables that are all of an atom's arguments."""
+    """Return the names of an atom's two arguments if they are distinct variables, otherwise None."""
     match atom.arguments:
         case (Variable(name=first), Variable(name=second)) if first != second:
             return first, second
@@ -162,11 +162,11 @@ def two_variables(atom: Atom) -> tuple[str, str] | None:
 
 # -- decomposable ------------------------------------------------------------------------------------------------------
 
-# Recursion that splits into independent parts: some argument is handed on unchanged by every rule of a hyper-node.
+# Recursion that splits into independent parts: every rule of a hyper-node passes some argument on unchanged.
 #
-# In `path(X, Z) :- path(X, Y), edge(Y, Z)` every path keeps its start. So the facts may be dealt out by that argument, the
-# *pivot*, and each part reaches its own fixpoint without ever asking another one. A relation from outside is dealt out too
-# where its atoms carry the pivot; all others are needed whole by every part.
+# In `path(X, Z) :- path(X, Y), edge(Y, Z)` every path keeps its start. So the facts may be partitioned by that
+# argument, the *pivot*, and each partition reaches its own fixpoint without communication. A relation from outside is
+# partitioned, too, if its atoms contain the pivot; every partition needs all others completely.
 
 _MOST_CHOICES = 10_000
 
@@ -181,9 +181,9 @@ class Decomposition:
 
 
 def decomposition_of(graph: RuleGraph, node: HyperNode) -> Decomposition | None:
-    """How the recursion of a hyper-node splits; None where it does not.
+    """Return how the recursion of a hyper-node splits; None if it does not.
 
-    Where several arguments would do, the choice that leaves the fewest relations to be copied wins.
+    If several arguments are possible, the choice that copies the fewest relations wins.
     """
     rules = [graph.rules[name] for name in node.rules]
     if not graph.is_recursive(node) or _looks_at_itself_strictly(rules):
@@ -193,7 +193,8 @@ def decomposition_of(graph: RuleGraph, node: HyperNode) -> Decomposition | None:
 
 
 def _looks_at_itself_strictly(rules: Sequence[Rule]) -> bool:
-    """`p(1, X) :- …, not p(2, X)` is stratified by its constants, but another part may hold the fact that it asks for."""
+    """Return whether rules negate or aggregate their own predicates: `p(1, X) :- …, not p(2, X)` is stratified by its
+    constants, but another partition may hold the fact that it reads."""
     derived = {rule.head.predicate for rule in rules}
     return any(
         atom.predicate in derived and kind != "positive"
@@ -203,7 +204,7 @@ def _looks_at_itself_strictly(rules: Sequence[Rule]) -> bool:
 
 
 def _choices(rules: Sequence[Rule]) -> Iterator[dict[str, int]]:
-    """Every way to choose a position per predicate of the recursion that all rules preserve."""
+    """Yield every choice of one position per predicate of the recursion that all rules preserve."""
     arities = {rule.head.predicate: rule.head.arity for rule in rules}
     if prod(arities.values()) > _MOST_CHOICES:
         return
@@ -214,7 +215,7 @@ def _choices(rules: Sequence[Rule]) -> Iterator[dict[str, int]]:
 
 
 def _pivot_of(rule: Rule, pivots: Mapping[str, int]) -> str | None:
-    """The variable that stands at the pivot of the head and of every atom of the recursion."""
+    """Return the variable at the pivot of the head and of every atom of the recursion, None if they differ."""
     head = rule.head.arguments[pivots[rule.head.predicate]]
     if not isinstance(head, Variable):
         return None

@@ -1,4 +1,4 @@
-"""The predicates of a program: how many arguments they take, what defines them, and warnings about their use."""
+"""The predicates of a program: their arities, what defines them, and warnings about their use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corollary.program.builtins.declaration import shortened
 
 @dataclass(frozen=True)
 class PredicateInfo:
-    """`arity` is None where only a directive mentions the predicate."""
+    """One predicate; `arity` is None if only a directive mentions it."""
 
     name: str
     arity: int | None
@@ -36,7 +36,7 @@ _Use = tuple[str, int, Span | None]
 
 
 def predicates_of(program: Program) -> dict[str, PredicateInfo]:
-    """Every predicate that the program mentions, in order of appearance."""
+    """Return every predicate that the program mentions, in order of appearance."""
     with_facts = {facts.predicate for facts in program.facts}
     with_rules = {rule.head.predicate for rule in program.rules}
     with_input = dict.fromkeys(declaration.predicate for declaration in program.inputs)
@@ -52,7 +52,7 @@ def predicates_of(program: Program) -> dict[str, PredicateInfo]:
 
 
 def check_arities(program: Program) -> Iterator[Diagnostic]:
-    """One error per predicate and number of arguments that differs from the first use."""
+    """Yield one error per predicate and arity that differs from the first use."""
     first: dict[str, _Use] = {}
     reported: set[tuple[str, int]] = set()
     for use in _uses(program):
@@ -68,7 +68,7 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
 
 
 def check_names(program: Program) -> Iterator[Diagnostic]:
-    """One error per built-in that the program gives facts or rules."""
+    """Yield one error per built-in for which the program has facts or rules."""
     reported: set[str] = set()
     for predicate, _, span in _definitions(program):
         if predicate not in reported and (found := find_condition(predicate)) is not None:
@@ -79,7 +79,7 @@ def check_names(program: Program) -> Iterator[Diagnostic]:
 
 
 def check_functions(program: Program) -> Iterator[Diagnostic]:
-    """An error for each function that the program declares and the host program has not registered like that."""
+    """Yield an error for each function that the program declares and the host program has not registered accordingly."""
     for declaration in program.of_type(FunctionDeclaration):
         found = find_builtin(declaration.name)
         if found is None or not found.parameters.take(declaration.arity):
@@ -90,13 +90,13 @@ def check_functions(program: Program) -> Iterator[Diagnostic]:
 
 
 def check_definitions(program: Program, known: Mapping[str, PredicateInfo]) -> Iterator[Diagnostic]:
-    """Warns of predicates that bodies or queries use and that nothing defines, at their first use."""
+    """Yield a warning for each predicate that bodies or queries use and that nothing defines, at its first use."""
     defined = {name for name, info in known.items() if info.has_facts or info.has_input or info.has_rules}
     if len(defined) == len(known):
         return
     in_rules = {atom.predicate for rule in program.rules for atom, _ in atoms_of(rule.body)}
     warned: set[str] = set()
-    names: KnownNames | None = None  # as the program may write them; made when the first hint is looked for
+    names: KnownNames | None = None  # as the program may write them; made for the first hint
     for atom in [*_body_atoms(program), *_query_atoms(program)]:
         name = atom.predicate
         if name in defined or name in warned:
@@ -107,7 +107,7 @@ def check_definitions(program: Program, known: Mapping[str, PredicateInfo]) -> I
         hint = f"is this meant: {form}?" if form else None
         if (
             hint is None and len(warned) <= MOST_SHOWN
-        ):  # looking for similar names takes long, and nobody reads more of them
+        ):  # finding similar names is slow, and more hints would not be read
             names = names or KnownNames(_shown(one, program) for one in defined)
             hint = names.hint(shown, similar_names(name))
         if hint is None and (builtin := meant_condition(name)) is not None:
@@ -123,7 +123,7 @@ def check_definitions(program: Program, known: Mapping[str, PredicateInfo]) -> I
 
 
 def _shown(name: str, program: Program) -> str:
-    """The name of a predicate as the program may write it: with a prefix where one stands for the beginning of its IRI."""
+    """Return the name of a predicate as the program may write it, with a prefix if there is one for its IRI."""
     for prefix, namespace in program.prefixes.items():
         if namespace and name.startswith(namespace) and name != namespace:
             return f"{prefix}:{name.removeprefix(namespace)}"
@@ -135,7 +135,7 @@ def _arguments(count: int) -> str:
 
 
 def _uses(program: Program) -> Iterator[_Use]:
-    """Every use of a predicate, in the order of the text as far as statements go."""
+    """Yield every use of a predicate, in the order of the text as far as statements go."""
     yield from _definitions(program)
     for atom in [*_body_atoms(program), *_query_atoms(program)]:
         yield atom.predicate, len(atom.arguments), atom.span
@@ -150,7 +150,7 @@ def _definitions(program: Program) -> Iterator[_Use]:
 
 
 def _first_fact(facts: FactBlock) -> Span | None:
-    """The first line of a run of facts: the whole run would be too long a caret."""
+    """Return the first line of a run of facts; the whole run would be too long to underline."""
     if facts.span is None:
         return None
     source, start = facts.span.source, facts.span.start

@@ -1,4 +1,4 @@
-"""Queries on a program with its data, and warnings that data removes."""
+"""Checks of queries against a program with its data, and warnings that data removes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from corollary.program.patterns import is_pattern
 def check_query(
     query: Query, arities: Mapping[str, int], kinds: ValueKinds, meaning: Meaning | None = None
 ) -> list[Diagnostic]:
-    """Why a query cannot be asked, where predicates have these numbers of arguments and these kinds of values."""
+    """Return why a query cannot be asked, given arities and kinds of values of predicates."""
     has_universe = meaning is not None and meaning.has_universe
     safety = check_query_safety(with_universe(query) if has_universe else query)
     found = [*safety, *check_evaluable(queries=[query]), *undefined_functions(kinds, [query])]
@@ -42,7 +42,7 @@ def check_query(
 
 
 def unknown_predicates(query: Query, known: Collection[str]) -> list[Diagnostic]:
-    """A warning for each predicate of a query that is not known; such a query has no answers."""
+    """Return a warning for each unknown predicate of a query; such a query has no answers."""
     return [
         Diagnostic(
             catalogue.UNKNOWN_IN_QUERY,
@@ -56,7 +56,7 @@ def unknown_predicates(query: Query, known: Collection[str]) -> list[Diagnostic]
 
 
 def remaining_warnings(analysis: Analysis, defined: Collection[str]) -> list[Diagnostic]:
-    """Return the warnings that remain when these predicates have got facts."""
+    """Return the warnings that remain when these predicates have facts."""
     program = analysis.program
     bodies = [*(rule.body for rule in program.rules), *(query.body for query in program.queries)]
     names = {id(atom.span): atom.predicate for body in bodies for atom, _ in atoms_of(body)}
@@ -86,7 +86,7 @@ _HINT = "put it into a rule, q(X) :- p(f(X, _)), and negate that: not q(X)"
 
 
 def check_evaluable(queries: Iterable[Query]) -> list[Diagnostic]:
-    """An error for each term in these queries that no engine can match; in rules there is an auxiliary predicate for it."""
+    """Return an error for each term in these queries that no engine can match; rules use an auxiliary predicate for it."""
     message = "a function term or list with unknown parts cannot be negated in a query"
     return [
         Diagnostic(catalogue.NOT_EVALUATED, message, term.span, _HINT)

@@ -1,8 +1,9 @@
-"""Changes of the hyper-nodes by inserted and deleted rules (paper 000, Algorithms 2 to 4).
+"""The effect of inserted and deleted rules on hyper-nodes (paper 000, Algorithms 2 to 4).
 
-Only the hyper-nodes that a change touches are looked at again. Two readings of the paper are settled here: an inserted rule
-brings its edges to old rules, from old rules and among the new ones; a deleted rule impacts what is left of its own hyper-node,
-while the consumers of what it derived get changed data, which puts them into the plan but not among the impacted.
+Only the hyper-nodes that a change touches are computed again. Two ambiguities of the paper are settled here: an
+inserted rule adds its edges to old rules, from old rules and among the new ones; a deleted rule impacts what is left of
+its own hyper-node, while the consumers of what it derived get changed data, so they are in the plan but not among the
+impacted.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from corollary.program import Rule
 
 @dataclass(frozen=True)
 class RuleChange:
-    """The graph after a change and how its hyper-nodes came about.
+    """The graph after a change and the history of its hyper-nodes.
 
-    `created` hyper-nodes consist of new rules only; `merged` maps a new hyper-node to the old ones that went into it, `split` an
-    old one to what is left of it in pieces (one piece: it only shrank); `dropped` ones are gone, and their stores with them.
-    `impacted` are the hyper-nodes whose rules changed, in order; `plan` is everything that they (and changed data) can reach.
+    `created` hyper-nodes consist of new rules only; `merged` maps a new hyper-node to the old ones it was made of,
+    `split` an old one to its remaining pieces (one piece: it only shrank); `dropped` ones are removed, with their
+    stores. `impacted` are the hyper-nodes whose rules changed, in order; `plan` is everything that these, or changed
+    data, can reach.
     """
 
     graph: RuleGraph
@@ -41,7 +43,7 @@ class RuleChange:
 def insert_rules(
     graph: RuleGraph, rules: Iterable[Rule], *, check: bool = True, tick: Callable[[], None] = goes_on
 ) -> RuleChange:
-    """The change by which these rules join; raises `ProgramError` when it would break safety or stratification.
+    """Return the change that adds these rules; raise `ProgramError` if it would break safety or stratification.
 
     `tick` is called now and then, and may stop it by raising.
     """
@@ -60,7 +62,7 @@ def insert_rules(
     alone = [HyperNode((name,)) for name in new]
     parts = _merge(changed, alone)
     if parts.keys() == set(alone) and not any(map(_is_used, repeat(changed), alone)):
-        # Those that come last by their names, and that nothing waits for, are the last in order.
+        # Those whose names come last, and that nothing depends on, are the last in order.
         changed.keep_order((*graph.hyper_nodes, *alone))
     if check and (mistakes := list(check_stratification(changed))):
         raise ProgramError(mistakes)
@@ -75,7 +77,7 @@ def insert_rules(
 
 
 def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
-    """The change by which these rules leave; raises `ProgramError` for a name that no rule has."""
+    """Return the change that removes these rules; raise `ProgramError` for an unknown name."""
     gone = set(names)
     _refuse_unknown_names(graph, gone)
     consumers = {target for name in gone for target in graph.rule_edges.successors(name)} - gone
@@ -98,7 +100,7 @@ def delete_rules(graph: RuleGraph, names: Iterable[str]) -> RuleChange:
         without = set(dropped)
         changed.keep_order(tuple(node for node in graph.hyper_nodes if node not in without))
     link(hyper_edges, rule_edges, pieces_left)
-    # An edge between two untouched hyper-nodes may have lost its reason only through a deleted rule, and those are gone.
+    # An edge between two untouched hyper-nodes cannot have depended on a deleted rule.
     fed = {changed.node_of[name] for name in consumers}
     return RuleChange(
         changed,
@@ -114,13 +116,13 @@ def _is_used(graph: RuleGraph, node: HyperNode) -> bool:
 
 
 def _merge(graph: RuleGraph, added: list[HyperNode]) -> dict[HyperNode, tuple[HyperNode, ...]]:
-    """Adds one hyper-node per new rule and merges those on a cycle; maps each changed hyper-node to what went into it."""
+    """Add one hyper-node per new rule and merge those on a cycle; map each changed hyper-node to its parts."""
     edges = graph.hyper_edges
     edges.add(added)
     link(edges, graph.rule_edges, added)
     touched = set(added)
     changed: dict[HyperNode, tuple[HyperNode, ...]] = {}
-    # Only what the new ones reach, and what reaches them, can be on a cycle with them.
+    # Only nodes reachable from the new ones, and from which these are reachable, can be on a cycle with them.
     behind = edges.reached_from(touched)
     before = edges.reaching(touched, within=behind)
     around = edges.inside([node for node in edges.nodes if node in before] if len(before) > len(touched) else added)

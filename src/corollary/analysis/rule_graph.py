@@ -1,7 +1,7 @@
 """The rule dependency graph and, on top of it, the graph of hyper-nodes (paper 000, sections 2.1 and 4.2).
 
-A hyper-node is a strongly connected component of the rule graph: the unit of evaluation, storage and maintenance.
-A `RuleGraph` is a value: changing rules gives a new one, and what did not change is shared.
+A hyper-node is a strongly connected component of the rule graph: the unit of evaluation, storage and maintenance. A
+`RuleGraph` is a value: changing rules gives a new one, and unchanged parts are shared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from corollary.language import goes_on
 from corollary.program import Atom, Constant, Literal, Negation, Rule, Term, Variable, Wildcard, atoms_of, identity
 from corollary.program.arithmetic import number_of
 
-_FEW_HEADS = 8  # are all tried
+_FEW_HEADS = 8  # up to this many heads are all tried
 
 
 class Dependency(Enum):
@@ -29,7 +29,7 @@ class Dependency(Enum):
 
     @property
     def is_strict(self) -> bool:
-        """Whether the other rule must be finished first: under negation and inside aggregates."""
+        """Whether the other rule must be complete first: under negation and inside aggregates."""
         return self is not Dependency.POSITIVE
 
 
@@ -38,19 +38,19 @@ _DEPENDENCIES = {dependency.value: dependency for dependency in Dependency}
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class HyperNode:
-    """Rules that depend on each other, by name, in the order of the program."""
+    """Mutually dependent rules, by name, in the order of the program."""
 
     rules: tuple[str, ...]
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash(self.rules))  # asked for with every edge
+        object.__setattr__(self, "_hash", hash(self.rules))  # needed for every edge
 
     def __hash__(self) -> int:
         return self._hash
 
     def __reduce__(self) -> tuple[type[HyperNode], tuple[tuple[str, ...]]]:
-        """Another process has other hashes."""
+        """Return the state without the hash, which differs in another process."""
         return HyperNode, (self.rules,)
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class RuleGraph:
 
     @classmethod
     def of(cls, rules: Iterable[Rule], *, local: bool = True, tick: Callable[[], None] = goes_on) -> RuleGraph:
-        """The graph of these rules, whose names are distinct; unless it is `local`, constants tell nothing apart.
+        """Return the graph of these rules, whose names must be distinct; unless it is `local`, constants are ignored.
 
         `tick` is called now and then, and may stop it by raising.
         """
@@ -89,15 +89,15 @@ class RuleGraph:
 
     @cached_property
     def hyper_nodes(self) -> tuple[HyperNode, ...]:
-        """In topological order; among those that may come next the one whose first rule stands first."""
+        """The hyper-nodes in topological order; among the candidates the one whose first rule comes first."""
         return tuple(self.hyper_edges.topological_order(lambda node: self.positions[node.rules[0]]))
 
     def keep_order(self, nodes: tuple[HyperNode, ...]) -> None:
-        """The hyper-nodes in order are known: a change has left most of them where they were."""
+        """Set the known order of hyper-nodes, most of which a change has left in place."""
         self.__dict__["hyper_nodes"] = nodes
 
     def order(self, nodes: Iterable[HyperNode]) -> tuple[HyperNode, ...]:
-        """Some of the hyper-nodes in the order in which they have to be evaluated."""
+        """Return these hyper-nodes in evaluation order."""
         wanted = set(nodes)
         if len(wanted) < 2:
             return tuple(wanted)
@@ -109,7 +109,7 @@ class RuleGraph:
         return {name: node for node in self.hyper_edges.nodes for name in node.rules}
 
     def edges(self, *, strict: bool) -> list[tuple[int, int]]:
-        """Pairs of positions in `hyper_nodes` with a strict (negative or aggregate) or a positive dependency."""
+        """Return pairs of positions in `hyper_nodes` with a strict (negative or aggregate) or a positive dependency."""
         index = {node: position for position, node in enumerate(self.hyper_nodes)}
         return sorted(
             (index[source], index[target])
@@ -119,7 +119,7 @@ class RuleGraph:
 
     @cached_property
     def strata(self) -> dict[HyperNode, int]:
-        """The number of strict dependencies on the way to a hyper-node, at most."""
+        """The largest number of strict dependencies on a path to each hyper-node."""
         strata: dict[HyperNode, int] = {}
         for node in self.hyper_nodes:
             strata[node] = max(
@@ -135,7 +135,7 @@ class RuleGraph:
         return len(node.rules) > 1 or self.rule_edges.has_edge(node.rules[0], node.rules[0])
 
     def is_undecided(self, node: HyperNode) -> bool:
-        """Whether rules of the hyper-node negate, or aggregate over, what the hyper-node itself derives."""
+        """Return whether rules of the hyper-node negate, or aggregate over, its own predicates."""
         return self.is_recursive(node) and any(
             kind.is_strict for _, _, kinds in self.rule_edges.inside(node.rules).edges() for kind in kinds
         )
@@ -154,7 +154,7 @@ def connect(
     local: bool = True,
     tick: Callable[[], None] = goes_on,
 ) -> None:
-    """Adds the edges from each producer to each consumer that can use what it derives."""
+    """Add the edges from each producer to each consumer that can use what it derives."""
     derived = {rule.head.predicate for rule in producers}
     using = [rule for rule in consumers if _uses(rule, derived)]
     used = {atom.predicate for rule in using for atom, _ in atoms_of(rule.body)}
@@ -187,12 +187,12 @@ def _uses(rule: Rule, predicates: Set[str]) -> bool:
 
 
 def _has_only_atoms(rule: Rule) -> bool:
-    """Whether a body says nothing about single variables."""
+    """Return whether a body has no conditions on single variables."""
     return all(type(one) is Atom or (type(one) is Negation and type(one.element) is Atom) for one in rule.body)
 
 
 def _is_open(atom: Atom) -> bool:
-    """Whether every fact with so many arguments is an instance."""
+    """Return whether every fact of the arity is an instance of the atom."""
     names = set()
     for argument in atom.arguments:
         if type(argument) is Variable:
@@ -205,7 +205,7 @@ def _is_open(atom: Atom) -> bool:
 
 
 class _Heads:
-    """The heads of one predicate. Constants tell at once most of those that an atom with constants cannot use.
+    """The heads of one predicate, with an index by constants to skip most heads that an atom with constants cannot use.
 
     A variable that a comparison gives its value counts as a constant, which may equal another one.
     """
@@ -221,7 +221,7 @@ class _Heads:
         self._by_value.clear()
 
     def used_by(self, atom: Atom) -> Iterator[str]:
-        """The names of the rules whose heads may give a fact for the atom, in order."""
+        """Yield the names of the rules whose heads may produce a fact for the atom, in order."""
         best: list[int] | None = None
         for place, argument in enumerate(atom.arguments) if len(self._heads) > _FEW_HEADS else ():
             value = _value_of(argument)
@@ -237,7 +237,7 @@ class _Heads:
                 yield self.names[number]
 
     def _at(self, place: int) -> dict[object, list[int]]:
-        """The numbers of the heads by the value at a place; None where something else stands there."""
+        """Return the numbers of the heads by the value at a position; None for heads without a constant there."""
         known = self._by_value.get(place)
         if known is None:
             known = self._by_value[place] = {}
@@ -248,7 +248,7 @@ class _Heads:
 
 
 def _value_of(argument: Term) -> object:
-    """Return a key that an argument shares with all constants that it may be, or may equal; None where that may be any."""
+    """Return a key that an argument shares with all constants that it may be, or may equal; None if it may be any."""
     constant = argument.value if isinstance(argument, Restricted) else argument
     if not isinstance(constant, Constant):
         return None
@@ -261,7 +261,7 @@ def _value_of(argument: Term) -> object:
 def link(
     hyper_edges: Digraph[HyperNode, Dependency], rule_edges: Digraph[str, Dependency], nodes: Iterable[HyperNode]
 ) -> None:
-    """Adds the edges into and out of these hyper-nodes that the rule edges imply."""
+    """Add the edges into and out of these hyper-nodes that the rule edges imply."""
     node_of = {name: node for node in hyper_edges.nodes for name in node.rules}
     linked = dict.fromkeys(nodes)
     for node in linked:
@@ -272,5 +272,5 @@ def link(
                     hyper_edges.connect(node, other, kinds)
             for source, kinds in rule_edges.edges_to(name):
                 other = node_of.get(source)
-                if other is not None and other not in linked:  # the others have been seen from there
+                if other is not None and other not in linked:  # the others have been linked from there
                     hyper_edges.connect(other, node, kinds)

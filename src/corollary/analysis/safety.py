@@ -1,4 +1,4 @@
-"""Safety: every variable of a rule ranges over values that a positive atom, an equality or a BIND gives it."""
+"""Safety: every variable of a rule gets its values from a positive atom, an equality or a BIND."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HINT = "bind it with a positive atom, an equality or BIND"
 
 
 def check_rule_safety(rule: Rule, body: tuple[BodyElement, ...] | None = None) -> list[Diagnostic]:
-    """Every variable that nothing limits, once each, with the rule. `body` may limit more than the rule's own."""
+    """Return one error for each unlimited variable, with the rule. `body` may limit more than the rule's own body."""
     body = rule.body if body is None else body
     if _is_plainly_safe(rule.head, body):
         return []
@@ -46,7 +46,7 @@ def check_rule_safety(rule: Rule, body: tuple[BodyElement, ...] | None = None) -
 
 
 def _is_plainly_safe(head: Atom, body: Sequence[BodyElement]) -> bool:
-    """Whether atoms of variables and constants limit everything; most rules need no closer look."""
+    """Return whether atoms of variables and constants limit everything, as in most rules, which then need no further checks."""
     limited: set[str] = set()
     others: list[Term] = [*head.arguments]
     for element in body:
@@ -73,7 +73,7 @@ def check_query_safety(query: Query) -> list[Diagnostic]:
 
 
 def limited_variables(body: Sequence[BodyElement]) -> set[str]:
-    """The names of the variables that the body limits (papers 000 and 001: positive atoms, equalities, assignments)."""
+    """Return the names of the variables that the body limits (papers 000 and 001: positive atoms, equalities, assignments)."""
     limited = {variable.name for element in body for variable in _limits_at_once(element)}
     equalities = [element for element in body if isinstance(element, (Comparison, Assignment))]
     changed = True
@@ -96,12 +96,12 @@ def _limits_at_once(element: BodyElement) -> Iterator[Variable]:
 
 
 def _assignable(element: Comparison | Assignment) -> Iterator[tuple[Variable, Term]]:
-    """Variables, each with a term that gives it a value where that has one: an equality is matched in both directions."""
+    """Yield variables, each with a term that gives it a value if the term has one: an equality works in both directions."""
     if isinstance(element, Assignment):
         yield element.variable, element.expression
     elif element.operator == "=":
         found = pairs(element.left, element.right)
-        if found is None:  # it never holds, whatever its variables are
+        if found is None:  # it never holds, whatever the values of its variables
             yield from ((variable, _NOTHING) for variable in element_variables(element))
         for left, right in found or ():
             yield from ((variable, right) for variable in pattern_variables(left))
@@ -159,18 +159,18 @@ def _check_element(
 
 
 def _is_form_test(comparison: Comparison) -> bool:
-    """Whether one side is a function term or a list with unknown parts, and the other has a value: `not X = f(_)`."""
+    """Return whether one side is a function term or a list with unknown parts, and the other has a value: `not X = f(_)`."""
     sides = (comparison.left, comparison.right)
     return any(map(has_unknown_parts, sides)) and not _are_open(*sides)
 
 
 def _are_open(left: Term, right: Term) -> bool:
-    """Whether `_` stands on both sides, so that neither has anything to fit."""
+    """Return whether `_` occurs on both sides, so that neither has anything to match."""
     return all(any(isinstance(part, Wildcard) for part in subterms(side)) for side in (left, right))
 
 
 def _closed(left: Term, right: Term) -> Iterator[Term]:
-    """The terms that need a value for two terms to be matched: all but `_` as a part of a function term or of a list."""
+    """Yield the terms that need a value for two terms to be matched: all except `_` as a part of a function term or a list."""
     for side in (left, right):
         yield from pattern_variables(side)
         yield from computed_parts(side)
@@ -188,7 +188,8 @@ def _check_terms(terms: Iterable[Term], limited: set[str], place: str) -> Iterat
 def _check_negation(
     negation: Negation, atom: Atom, limited: set[str], body: Sequence[BodyElement], head: Sequence[Term]
 ) -> Iterator[Diagnostic]:
-    """A variable that occurs only here means "there is none"; one that occurs elsewhere too has to be limited."""
+    """Yield errors for a negated comparison: a variable that occurs only here is existential; one that occurs
+    elsewhere, too, must be limited."""
     for argument in atom.arguments:
         yield from _check_terms(computed_parts(argument), limited, "this argument")
     elsewhere = {variable.name for term in head for variable in variables_of(term)}
@@ -253,7 +254,7 @@ def _unsafe(part: Variable | Wildcard | AggregateTerm, message: str, hint: str) 
 
 
 def _once(found: Iterable[Diagnostic], note: str | None = None) -> list[Diagnostic]:
-    """One diagnostic per offending name, with the rule as a note; that it is local to AGGREGATE says more than "unsafe"."""
+    """Return one diagnostic per name, with the rule as a note; "local to AGGREGATE" is preferred to "unsafe"."""
     seen: set[str] = set()
     kept: list[Diagnostic] = []
     for diagnostic in sorted(found, key=lambda one: one.kind is not catalogue.LOCAL_VARIABLE):

@@ -1,4 +1,4 @@
-"""Stratification: no rule may depend on its own result under negation or inside an aggregate."""
+"""Stratification: no rule may depend on its own result through negation or an aggregate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALLOW = f"{_BREAK}, or let constants separate the facts, as they do here (--set
 
 
 def check_stratification(graph: RuleGraph, *, local: bool = True) -> Iterator[Diagnostic]:
-    """One error per hyper-node that negates or aggregates what it derives itself, with a shortest cycle.
+    """Yield one error per hyper-node that negates or aggregates its own predicates, with a shortest cycle.
 
     Unless constants may separate facts (`local`), a predicate counts as a whole.
     """
@@ -50,14 +50,14 @@ def _is_locally_stratified(graph: RuleGraph) -> bool:
 
 
 def _shortest_strict_cycle(graph: RuleGraph, node: HyperNode) -> list[str]:
-    """Rule names r1 … rn where each uses what the next derives, the first of them strictly; empty when there is none."""
+    """Return rule names r1 … rn, each of which uses what the next derives, the first strictly; empty if there is none."""
     inside = graph.rule_edges.inside(node.rules)
     strict = [
         (source, target)
         for source, target, kinds in sorted(inside.edges(), key=lambda e: (graph.positions[e[1]], e[0]))
         if any(kind.is_strict for kind in kinds)
     ]
-    # An edge goes from the rule that derives to the rule that uses; the cycle is listed from user to deriver.
+    # Edges lead from the deriving rule to the using one; the cycle is listed from user to deriver.
     cycles = [list(reversed(inside.shortest_path(target, source))) for source, target in strict]
     return min(([cycle[-1], *cycle[:-1]] for cycle in cycles), key=len, default=[])
 
@@ -67,7 +67,7 @@ def _diagnostic(graph: RuleGraph, cycle: list[str], hint: str, *, local: bool) -
     span: Span | None = None
     for position, name in enumerate(cycle):
         if is_part_of_negation(name):
-            continue  # its rule tells what it negates
+            continue  # its rule already shows what it negates
         supplier = cycle[(position + 1) % len(cycle)]
         atom, kind = _used_atom(graph, name, supplier, strict=position == 0, local=local)
         span = span or atom.span
@@ -87,13 +87,13 @@ def _diagnostic(graph: RuleGraph, cycle: list[str], hint: str, *, local: bool) -
 
 
 def readable(text: str) -> str:
-    """Rules as printed, without what keeps auxiliary predicates and variables apart from those of the program."""
+    """Return rules as printed, without the marks of auxiliary predicates and variables."""
     named = _VARIABLE.sub(lambda found: f"{found[1].upper()}{int(found[2]) + 1}", text)
     return _AUXILIARY.sub(lambda found: found[1].replace("\\u0000", " "), named)
 
 
 def _label(name: str) -> str:
-    """The name of a rule, or for one that no user wrote what it is for."""
+    """Return the name of a rule, or for a generated rule its purpose."""
     found = _MADE.search(name)
     return _PURPOSES[found[1]] if found else name
 

@@ -1,4 +1,4 @@
-"""Warnings about rules that are most likely not what their author meant."""
+"""Warnings about rules that most likely do not mean what their author intended."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ from corollary.program.patterns import is_ground, pattern_variables
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
-# Rules of one shape: the same but for predicates, constants in atoms and places in the text.
+# Rules of the same shape: they differ only in predicates, constants in atoms and spans.
 #
-# Long programs repeat few shapes. What depends on the shape of a rule alone is found out once for each of them.
+# Long programs repeat few shapes. Whatever depends only on the shape of a rule is computed once per shape.
 
 Shape = tuple[object, ...]
 T = TypeVar("T", bound=Term)
 
 
 class ShapedRules:
-    """Rules, each with its shape; those that have others than plain atoms and comparisons have none."""
+    """Rules with their shapes; rules with anything but plain atoms and comparisons have none."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
         self._shapes = [shape_of(rule) for rule in rules]
 
     def check(self, check: Callable[[Rule], Iterable[Diagnostic]], *, texts: bool = False) -> Iterator[Diagnostic]:
-        """Yield what a check finds in each rule; where it finds nothing, it finds nothing in others of that shape.
+        """Yield what a check finds in each rule; if it finds nothing, it finds nothing in other rules of that shape.
 
-        With `texts` that does not hold for shapes with texts: the check looks at what they say.
+        With `texts`, the check reads texts, so it runs for every rule of a shape with texts.
         """
         fine: set[Shape] = set()
         for rule, shape in zip(self.rules, self._shapes, strict=True):
@@ -78,13 +78,13 @@ class ShapedRules:
                 fine.add(shape)
 
 
-_TEXT, _OTHER, _ANY, _IF, _NOT, _COMPARED = range(6)  # names of variables are none of them
+_TEXT, _OTHER, _ANY, _IF, _NOT, _COMPARED = range(6)  # distinct from all names of variables
 
 
 def shape_of(rule: Rule) -> Shape | None:
-    """Return the shape of a rule, None where it has other terms than variables and constants, or aggregations.
+    """Return the shape of a rule; None if it has terms other than variables and constants, or aggregations.
 
-    Predicates and their constants are no part of it; the names of variables are, and constants that are compared.
+    Predicates and constants of atoms are left out; names of variables and compared constants are included.
     """
     found: list[object] = []
     if not _add_arguments(rule.head.arguments, found):
@@ -112,7 +112,7 @@ def shape_of(rule: Rule) -> Shape | None:
 
 
 def _add_arguments(arguments: Iterable[Term], found: list[object]) -> bool:
-    """Add the arguments of an atom to a shape; False where one is neither a variable nor a constant."""
+    """Add the arguments of an atom to a shape; return False if one is neither a variable nor a constant."""
     for argument in arguments:
         kind = type(argument)
         if kind is Variable:
@@ -160,7 +160,7 @@ def single_occurrences(rule: Rule) -> Iterator[Diagnostic]:
 
 
 def _aggregated_variables(rule: Rule) -> Iterator[Variable]:
-    """The variables of bodies that an aggregate ranges over: there a name tells bindings apart, and `_` does not."""
+    """Yield the variables of bodies that an aggregate ranges over, where a name distinguishes bindings and `_` does not."""
     for element in rule.body:
         if rule.has_head_aggregate or isinstance(element, Aggregation):
             yield from (variable for term in all_terms_of(element) for variable in variables_of(term))
@@ -185,7 +185,8 @@ def _nearly_builtin(program: Program, shaped: ShapedRules) -> Iterator[Diagnosti
 
 
 def _shared_aggregates(program: Program) -> Iterator[Diagnostic]:
-    """Paper 000 forbids two aggregation rules for one predicate; here their facts are united, which may surprise."""
+    """Yield warnings for predicates with several aggregation rules: paper 000 forbids that; here their facts are
+    united, which may surprise."""
     first: dict[str, Rule] = {}
     for rule in program.rules:
         if rule.has_head_aggregate or any(isinstance(element, Aggregation) for element in rule.body):
@@ -215,7 +216,7 @@ def _repeated_rules(program: Program) -> Iterator[Diagnostic]:
 
 
 def _rule_names(program: Program) -> Iterator[Diagnostic]:
-    """One error per clause whose name, or the name of one of its heads, is taken."""
+    """Yield one error per clause whose name, or the name of one of its heads, is in use."""
     first: dict[str, Rule] = {}
     reported: set[Span] = set()
     for rule in program.rules:
@@ -234,8 +235,8 @@ def _rule_names(program: Program) -> Iterator[Diagnostic]:
 
 # -- traps -------------------------------------------------------------------------------------------------------------
 
-# Rules that can never do what their author most likely meant: constants in place of variables, functions that nobody defines,
-# expressions that never have a value, comparisons of values that have no common order.
+# Rules that can never do what their author most likely meant: constants in place of variables, undefined functions,
+# expressions that never have a value, comparisons of values without a common order.
 
 _BARE_WORD = re.compile(r"[a-z]\w*")
 _LIKE_A_VARIABLE = re.compile(r"[u-zijkmn][0-9]*'?")
@@ -243,7 +244,7 @@ _ORDER = ("<", "<=", ">", ">=")
 
 
 def check_traps(program: Program, shaped: ShapedRules) -> Iterator[Diagnostic]:
-    """Return errors and warnings about rules and queries that can never do what they seem to say."""
+    """Yield errors and warnings about rules and queries that can never do what they seem to say."""
     yield from traps_of_rules(shaped, program)
     for query in program.queries:
         yield from _bodies_without_value(query.body)
@@ -253,7 +254,7 @@ def check_traps(program: Program, shaped: ShapedRules) -> Iterator[Diagnostic]:
 
 
 def traps_of_rules(shaped: ShapedRules, program: Program) -> Iterator[Diagnostic]:
-    """Return the warnings that each of some rules gets by itself; the facts of the program tell which constants are meant."""
+    """Yield the warnings for single rules; the facts of the program show which constants are intended."""
 
     def check(rule: Rule) -> Iterator[Diagnostic]:
         yield from _constant_rule(rule, program)
@@ -264,7 +265,7 @@ def traps_of_rules(shaped: ShapedRules, program: Program) -> Iterator[Diagnostic
 
 
 def warnings_of_query(query: Query, kinds: ValueKinds) -> Iterator[Diagnostic]:
-    """Return the warnings that a query gets which is no part of the program."""
+    """Yield the warnings for a query that is not part of the program."""
     yield from _bodies_without_value(query.body)
     yield from without_order(kinds, [query])
 
@@ -274,7 +275,7 @@ def _bodies(program: Program) -> list[tuple[BodyElement, ...]]:
 
 
 def _elements(body: Iterable[BodyElement]) -> Iterator[BodyElement]:
-    """The elements of a body and of the aggregations in it; a negation is shown as what it negates."""
+    """Yield the elements of a body and of the aggregations in it; for a negation, its element."""
     for element in body:
         if isinstance(element, Negation):
             yield element.element
@@ -288,7 +289,7 @@ def _elements(body: Iterable[BodyElement]) -> Iterator[BodyElement]:
 
 
 def _constant_rule(rule: Rule, program: Program) -> Iterator[Diagnostic]:
-    """A warning for a rule without a variable, or with a constant that looks like one: `path(x, y) :- edge(x, y).`"""
+    """Yield a warning for a rule without a variable, or with a constant that looks like one: `path(x, y) :- edge(x, y).`"""
     if not _has_texts(rule):
         return
     atoms = [element for element in _elements(rule.body) if isinstance(element, Atom)]
@@ -325,7 +326,7 @@ def _constant_rule(rule: Rule, program: Program) -> Iterator[Diagnostic]:
 
 
 def _has_texts(rule: Rule) -> bool:
-    """Whether some constant of the rule may be a text, or is hidden in a term; most rules have none."""
+    """Return whether some constant of the rule may be a text, or is inside a term; most rules have none."""
     for element in (rule.head, *rule.body):
         if not isinstance(element, Atom):
             return True
@@ -345,7 +346,7 @@ def _all_terms(rule: Rule) -> Iterator[Term]:
 
 
 def _is_bare_word(constant: Constant) -> bool:
-    """Whether the constant was written without quotes."""
+    """Return whether the constant was written without quotes."""
     return (
         isinstance(constant.value, str)
         and constant.span is not None
@@ -358,7 +359,8 @@ def _mentions(atom: Atom, name: str) -> bool:
 
 
 def _is_joined(name: str, head: Atom, atoms: list[Atom]) -> bool:
-    """Whether a constant stands where a variable would join a body with its head, or looks like one and joins two atoms."""
+    """Return whether a constant stands where a variable would join a body with its head, or looks like one and joins
+    two atoms."""
     places = sum(_mentions(atom, name) for atom in atoms)
     if _mentions(head, name):
         return places > 0
@@ -366,12 +368,12 @@ def _is_joined(name: str, head: Atom, atoms: list[Atom]) -> bool:
 
 
 def _in_facts(names: list[str], program: Program) -> bool:
-    """Whether a fact has one of these constants: then it is meant as one."""
+    """Return whether a fact contains one of these constants, which shows that it is intended."""
     return any(not {*names}.isdisjoint(row) for facts in program.facts for row in facts.rows)
 
 
 def _aggregated_terms(rule: Rule) -> Iterator[Term]:
-    """The terms that the aggregates of a rule range over."""
+    """Yield the terms that the aggregates of a rule range over."""
     for term in rule.head.arguments:
         yield from (part.argument for part in subterms(term) if isinstance(part, AggregateTerm))
     for element in _elements(rule.body):
@@ -388,15 +390,15 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-# -- functions that nobody defines -------------------------------------------------------------------------------------
+# -- undefined functions ----------------------------------------------------------------------------------------
 
 
 def undefined_functions(kinds: ValueKinds, among: Sequence[Rule | Query]) -> Iterator[Diagnostic]:
-    """An error for each value of a function that nothing defines: `X = strlen(S)`, `levenshtein(A, B) < 3`, `f(X) + 1`.
+    """Yield an error for each value of an undefined function: `X = strlen(S)`, `levenshtein(A, B) < 3`, `f(X) + 1`.
 
-    A function term in arithmetic, and one that is compared by order, never has a value. Elsewhere it builds a term; that is
-    no mistake where facts or atoms have such terms, where another comparison takes one apart, or where it is compared with what
-    facts from elsewhere may hold.
+    A function term in arithmetic, or compared by order, never has a value. Elsewhere it builds a term, which is no
+    mistake if facts or atoms contain such terms, if another comparison takes one apart, or if it is compared with what
+    facts from elsewhere may contain.
     """
     suspects = [(one.body, [*_computed_in_head(one), *_function_values(one.body)]) for one in among]
     suspects = [(body, found) for body, found in suspects if found]
@@ -421,7 +423,7 @@ def undefined_functions(kinds: ValueKinds, among: Sequence[Rule | Query]) -> Ite
 
 
 def _may_be_term(other: Term, term: FunctionTerm, body: tuple[BodyElement, ...], kinds: ValueKinds) -> bool:
-    """Whether what a term is compared with may be a term of another form, or a value from facts that may hold some."""
+    """Return whether a term is compared with a term of another form, or with a value from facts that may contain terms."""
     if isinstance(other, FunctionTerm):
         return other.name != term.name and find_builtin(other.name) is None
     if not isinstance(other, Variable):
@@ -449,7 +451,7 @@ _ELSEWHERE = {
 
 
 class FunctionHints:
-    """Hints about functions that are not there. The texts of many errors are not shown, and these get no hint."""
+    """Hints about undefined functions. If there are many errors, later ones are not shown and get no hint."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
@@ -477,7 +479,8 @@ def _undefined(term: FunctionTerm, hints: FunctionHints) -> Diagnostic:
 
 
 def _function_values(body: Iterable[BodyElement]) -> Iterator[tuple[FunctionTerm, Term | None]]:
-    """The function terms of a body that stand for a value, with what they are compared with; None where they must be computed."""
+    """Yield the function terms of a body that stand for a value, with what they are compared with; None if they must be
+    computed."""
     for element in _elements(body):
         match element:
             case Comparison():
@@ -503,7 +506,7 @@ def _computed_in_head(one: Rule | Query) -> Iterator[tuple[FunctionTerm, None]]:
 
 
 def _aggregated_values(function: str, argument: Term) -> Iterator[tuple[FunctionTerm, None]]:
-    """The function terms that an aggregate of numbers would have to add up."""
+    """Yield the function terms that a numeric aggregate would have to add up."""
     yield from _computed_terms(argument)
     is_term = isinstance(argument, FunctionTerm) and find_builtin(argument.name) is None
     if is_term and function in _OF_NUMBERS:
@@ -521,7 +524,7 @@ def _value_terms(term: Term, other: Term | None) -> Iterator[tuple[FunctionTerm,
 
 
 def _computed_terms(term: Term) -> Iterator[tuple[FunctionTerm, None]]:
-    """The function terms inside a term from which something is computed: by arithmetic, or by a function that takes no terms."""
+    """Yield the function terms inside a term that are arguments of arithmetic, or of a function that takes no terms."""
     for part in subterms(term):
         for operand in _operands(part):
             if isinstance(operand, FunctionTerm) and find_builtin(operand.name) is None:
@@ -543,7 +546,7 @@ def _operands(term: Term) -> Iterator[Term]:
 
 
 def _bound(body: Iterable[BodyElement]) -> Iterator[Variable]:
-    """The variables that atoms, BIND and aggregations give a value, or a comparison with something that has one."""
+    """Yield the variables with values from atoms, BIND and aggregations, or from a comparison with something that has one."""
     for element in body:
         match element:
             case Atom():
@@ -563,7 +566,7 @@ def _bound(body: Iterable[BodyElement]) -> Iterator[Variable]:
 
 
 def _names_of_terms(kinds: ValueKinds, bodies: list[tuple[BodyElement, ...]]) -> Iterator[str]:
-    """The names of the terms that facts, heads, and atoms of bodies have."""
+    """Yield the names of the terms in facts, heads, and atoms of bodies."""
     yield from (name for name, _ in kinds.others.forms() if name is not None)
     for facts in kinds.program.facts:
         yield from _names_in_facts(facts)
@@ -595,7 +598,7 @@ def _names_in(value: Value) -> Iterator[str]:
 
 
 def _taken_apart(bodies: list[tuple[BodyElement, ...]]) -> Iterator[str]:
-    """The names of the terms that a comparison takes apart: some variable has its value from there alone."""
+    """Yield the names of the terms that a comparison takes apart: some variable has its value only from there."""
     for body in bodies:
         bound = {variable.name for variable in _bound(body)}
         for element in _elements(body):
@@ -621,7 +624,7 @@ def _bodies_without_value(body: Iterable[BodyElement]) -> Iterator[Diagnostic]:
 
 
 def _without_value(element: BodyElement) -> Iterator[Diagnostic]:
-    """A warning for each expression that has no value whatever its variables are."""
+    """Yield a warning for each expression that has no value, whatever the values of its variables."""
     if isinstance(element, Aggregation):
         terms: list[Term] = [operation.argument for operation in element.operations]
     else:
@@ -643,7 +646,7 @@ def _terms_without_value(terms: Iterable[Term]) -> Iterator[Diagnostic]:
 
 
 def _never(term: Term) -> tuple[Term, str] | None:
-    """The part of an expression that has no value, and why; None where it may have one."""
+    """Return the part of an expression that has no value, with the reason; None if it may have one."""
     for part in subterms(term):
         match part:
             case Arithmetic():
@@ -669,7 +672,7 @@ def _failing_call(call: FunctionTerm) -> str | None:
         if isinstance(argument, Constant) and TAKES[wanted](argument.value) is None:
             return f"{function.shown} needs {'an' if wanted[0] in 'aeiouAEIOU' else 'a'} {wanted}"
     if function.shown in _REGULAR_EXPRESSIONS and isinstance(call.arguments[1], Constant):
-        # An expression that cannot be read has no value for any text, so it has none for the empty one.
+        # An invalid pattern has no value for any text, so it has none for the empty one.
         written = [one if isinstance(one, Constant) else Constant("") for one in call.arguments[1:]]
         return _failure(FunctionTerm(call.name, (Constant(""), *written)))
     return _failure(call)
@@ -679,7 +682,7 @@ _REGULAR_EXPRESSIONS = ("pred:matches", "func:replace", "REGEX")
 
 
 def _failure(term: Term) -> str | None:
-    """Why an expression of constants alone has no value."""
+    """Return why a constant expression has no value; None if it has one."""
     if not is_ground(term) or any(
         isinstance(part, FunctionTerm) and find_builtin(part.name) is None for part in subterms(term)
     ):
@@ -695,7 +698,7 @@ def _failure(term: Term) -> str | None:
 
 
 def without_order(kinds: ValueKinds, among: Iterable[Rule | Query]) -> Iterator[Diagnostic]:
-    """A warning for each comparison by order of values that are never of one kind."""
+    """Yield a warning for each comparison by order of values that never have a common order."""
     compared = [
         (one.body, element)
         for one in among
@@ -731,7 +734,7 @@ def _is_number(term: Term) -> bool:
 
 
 def _kinds_of(term: Term, body: tuple[BodyElement, ...], kinds: ValueKinds) -> Kinds | None:
-    """The kinds that a side of a comparison may have; None where nothing is known, or where it has no order."""
+    """Return the kinds that a side of a comparison may have; None if unknown, or without an order."""
     match term:
         case Variable():
             return kinds.of_variable(term.name, body)

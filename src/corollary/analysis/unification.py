@@ -45,14 +45,14 @@ _DECIDABLE = ("Comparison", "Numbers", "Booleans", "Guards")
 
 @dataclass(frozen=True, slots=True)
 class ConstantBound:
-    """A comparison of a variable with a constant by order: `X < 2`, or that it does not hold."""
+    """A comparison of a variable with a constant by order, `X < 2`, or its negation."""
 
     operator: str
     constant: Constant
     negated: bool = False
 
     def contradicts(self, other: ConstantBound) -> bool:
-        """Whether no constant is within both."""
+        """Return whether no constant satisfies both."""
         if self.negated:
             return not other.negated and other._implies_inside(self)
         if other.negated:
@@ -68,7 +68,7 @@ class ConstantBound:
             return True
 
     def _implies_inside(self, other: ConstantBound) -> bool:
-        """Whether whatever is within this bound fulfils the comparison that the other one negates."""
+        """Return whether every value within this bound satisfies the comparison that the other one negates."""
         if self.operator[0] != other.operator[0]:
             return False
         reaches = other.operator[0] + ("" if "=" in self.operator and "=" not in other.operator else "=")
@@ -78,7 +78,7 @@ class ConstantBound:
             return False
 
     def as_element(self, variable: Variable) -> Comparison | Negation:
-        """The bound as an element of a body."""
+        """Return the bound as an element of a body."""
         inside = Comparison(self.operator, variable, self.constant)
         return Negation(inside) if self.negated else inside
 
@@ -87,7 +87,7 @@ class ConstantBound:
 class Restricted(Variable):
     """A variable that equals a constant, or none of some constants, by value: `X = 2` is true of 2 and of 2.0e0.
 
-    `bounds` are its comparisons by order with constants; `conditions` whatever else a body says about it alone.
+    `bounds` are its comparisons by order with constants, `conditions` all other conditions of a body on it alone.
     """
 
     value: Constant | None = None
@@ -97,7 +97,7 @@ class Restricted(Variable):
 
 
 def restrictions(body: Iterable[BodyElement]) -> dict[str, Restricted]:
-    """Return by name what the comparisons of a body say about single variables."""
+    """Return, by name, the conditions of a body on single variables."""
     elements = tuple(body)
     found: dict[str, Restricted] = {}
     for element in elements:
@@ -115,7 +115,7 @@ def restrictions(body: Iterable[BodyElement]) -> dict[str, Restricted]:
 
 
 def _link(elements: tuple[BodyElement, ...], found: dict[str, Restricted]) -> None:
-    """Says of variables that are equal what is known about one of them."""
+    """Transfer what is known about a variable to those equal to it."""
     links = links_of(elements)
     for _ in links:
         for one, other in (*links, *((right, left) for left, right in links)):
@@ -131,7 +131,7 @@ def _of_two_variables(elements: tuple[BodyElement, ...]) -> Iterator[Comparison 
 
 
 def _with_values(element: Comparison | Negation, given: dict[str, Constant]) -> Comparison | Negation:
-    """The comparison with the constant that one of its variables equals: by value, that says the same."""
+    """Return the comparison with a variable replaced by the constant that it equals by value, which means the same."""
     inside = element.element if isinstance(element, Negation) else element
     assert isinstance(inside, Comparison)
     left, right = inside.left, inside.right
@@ -143,7 +143,7 @@ def _with_values(element: Comparison | Negation, given: dict[str, Constant]) -> 
 
 
 def _note(element: Comparison | Negation, found: dict[str, Restricted]) -> None:
-    """Adds what a comparison says about a variable, if it says something about one alone."""
+    """Add the condition of a comparison on a variable, if it is about a single variable."""
     inside = element.element if isinstance(element, Negation) else element
     assert isinstance(inside, Comparison)
     operator, negated = inside.operator, isinstance(element, Negation)
@@ -167,7 +167,7 @@ def _note(element: Comparison | Negation, found: dict[str, Restricted]) -> None:
 
 
 def links_of(body: Iterable[BodyElement]) -> list[tuple[str, str]]:
-    """The names of variables that a body says are equal."""
+    """Return pairs of variables that a body equates."""
     return [
         (element.left.name, element.right.name)
         for element in body
@@ -179,7 +179,7 @@ def links_of(body: Iterable[BodyElement]) -> list[tuple[str, str]]:
 
 
 def _both(one: Restricted, other: Restricted) -> Restricted:
-    """Return what is known of a variable that equals another one by value; conditions may still distinguish equal numbers."""
+    """Return what is known about a variable equal to another one by value; conditions may still distinguish equal numbers."""
     bounds = tuple(dict.fromkeys((*other.bounds, *one.bounds)))
     if other.value is not None or one.value is not None:
         return replace(other, value=other.value or one.value, others=(), bounds=bounds)
@@ -187,7 +187,7 @@ def _both(one: Restricted, other: Restricted) -> Restricted:
 
 
 def _constant(term: Term) -> Constant | None:
-    """The constant that a term without variables is."""
+    """Return the constant of a term without variables, None if it has none."""
     if isinstance(term, Constant):
         return term
     if not isinstance(term, (Arithmetic, Minus)) or not is_ground(term):
@@ -199,7 +199,7 @@ def _constant(term: Term) -> Constant | None:
 
 
 def _only_variable(comparison: Comparison) -> str | None:
-    """The one variable of a comparison that can be decided as soon as its value is known."""
+    """Return the single variable whose value decides a comparison, None if there are others."""
     names: set[str] = set()
     for side in (comparison.left, comparison.right):
         for part in subterms(side):
@@ -215,17 +215,17 @@ def _only_variable(comparison: Comparison) -> str | None:
 
 
 def refined(atom: Atom, known: dict[str, Restricted]) -> Atom:
-    """The atom with what is known about its variables."""
+    """Return the atom with what is known about its variables."""
     return rewrite_atom(atom, lambda variable: known.get(variable.name, variable)) if known else atom
 
 
 def refined_head(rule: Rule) -> Atom:
-    """The head of a rule with what its body says about its variables."""
+    """Return the head of a rule with the conditions of its body on its variables."""
     return refined(rule.head, restrictions(rule.body))
 
 
 def refined_atoms(rule: Rule) -> Iterator[tuple[Atom, str]]:
-    """Every atom of a rule's body, as `atoms_of` has them, with what is known about its variables where it stands."""
+    """Yield every atom of a rule's body, like `atoms_of`, with the conditions on its variables at that position."""
     yield from _refined_atoms(rule.body, {}, aggregated=rule.has_head_aggregate)
 
 
@@ -240,7 +240,7 @@ def _refined_atoms(
             case Negation(element=Atom() as atom):
                 yield refined(atom, known), "aggregate" if aggregated else "negative"
             case Aggregation():
-                # Of the variables inside only those of the groups are the ones outside; the others are its own.
+                # Inside an aggregation, only the variables of its groups are those outside; the others are local.
                 groups = {variable.name for variable in element.group_by} & known.keys()
                 yield from _refined_atoms(element.body, {name: known[name] for name in groups}, aggregated=True)
             case _:
@@ -254,7 +254,7 @@ _PAIR: _Key = ("an item and the rest of a list",)
 
 
 def may_unify(head: Atom, atom: Atom) -> bool:
-    """False only when no fact can be an instance of both; their variables are taken apart, whatever their names."""
+    """Return False only if no fact can be an instance of both; variables of the same name are distinct."""
     if head.predicate != atom.predicate or len(head.arguments) != len(atom.arguments):
         return False
     is_plain = True
@@ -279,7 +279,7 @@ def _has_distinct_variables(atom: Atom) -> bool:
 
 @dataclass(slots=True)
 class _Class:
-    """Terms that have to be the same constant: what it is, or which form it has, if that is known; and what is said about it."""
+    """Terms that must be the same constant: its value or form, if known, and the conditions on it."""
 
     shape: _Key | None = None
     below: tuple[_Key, ...] = ()
@@ -288,10 +288,11 @@ class _Class:
 
 
 class _Unifier:
-    """Unification by classes of terms that have to be the same: each pair of classes is joined once, so that it always ends.
+    """Unification by classes of terms that must be the same: each pair of classes is joined once, so that it always
+    ends.
 
-    Lists are chains of pairs, so that there are only as many terms as places in the two atoms. A class that is part of itself
-    would be an endless term, which no fact has.
+    Lists are chains of pairs, so that there are only as many terms as positions in the two atoms. A class that is part
+    of itself would be an infinite term, which no fact contains.
     """
 
     def __init__(self) -> None:
@@ -313,7 +314,7 @@ class _Unifier:
         return not self._has_cycle()
 
     def _joined(self, one: _Key, other: _Key) -> list[tuple[_Key, _Key]] | None:
-        """Makes one class of two and returns what has to be joined then; None where they cannot be the same constant."""
+        """Merge two classes and return what must then be joined; None if they cannot be the same constant."""
         mine, theirs = self._classes[one], self._classes[other]
         if any(_are_apart(left, right) for left, right in product(mine.restricted, theirs.restricted)):
             return None
@@ -323,7 +324,7 @@ class _Unifier:
         pairs: list[tuple[_Key, _Key]] = []
         if mine.shape is not None and theirs.shape is not None:
             if mine.shape != theirs.shape or (mine.constant is not None and theirs.constant is not None):
-                return None  # two constants that were the same would be one class
+                return None  # equal constants would already be one class
             pairs = list(zip(self._below(mine), self._below(theirs), strict=True))
         kept = mine if mine.constant is not None or theirs.shape is None else theirs
         self._parents[other] = one
@@ -341,7 +342,7 @@ class _Unifier:
         return key
 
     def _node(self, side: str, term: Term) -> _Key:
-        """The key of a term. Arithmetic, built-in functions, aggregates and `_` can be any value."""
+        """Return the key of a term. Arithmetic, built-in functions, aggregates and `_` can be any value."""
         if isinstance(term, Variable):
             key: _Key = (side, term.name)
             known = self._classes.setdefault(key, _Class())
@@ -378,7 +379,7 @@ class _Unifier:
         return key
 
     def _below(self, known: _Class) -> tuple[_Key, ...]:
-        """The parts of a term; a constant is taken apart only where something else says more about its parts."""
+        """Return the parts of a term; a constant is taken apart only if there are more conditions on its parts."""
         value = known.constant.value if known.constant is not None else None
         if isinstance(value, Structure):
             return tuple(map(self._value, value.arguments))
@@ -387,7 +388,7 @@ class _Unifier:
         return known.below
 
     def _has_cycle(self) -> bool:
-        """Whether some class is part of itself."""
+        """Return whether some class is part of itself."""
         done: set[_Key] = set()
         for start in self._classes:
             if (root := self._root(start)) in done:
@@ -409,16 +410,16 @@ class _Unifier:
 
 
 def _excludes(restricted: Restricted, known: _Class) -> bool:
-    """Whether what is known about a variable says that it is not a constant of this form."""
+    """Return whether the conditions on a variable exclude constants of this form."""
     if known.constant is not None:
         return excludes(restricted, known.constant)
-    # A function term or a list of which not all is known: by order it can be compared with nothing.
+    # A function term or a list with unknown parts cannot be compared by order.
     is_compared = any(not bound.negated for bound in restricted.bounds)
     return is_compared or (restricted.value is not None and not isinstance(restricted.value.value, (Structure, tuple)))
 
 
 def excludes(restricted: Restricted, constant: Constant) -> bool:
-    """Whether what is known about a variable says that it is not this constant."""
+    """Return whether the conditions on a variable exclude this constant."""
     value = constant.value
     if restricted.value is not None and not equal(restricted.value.value, value):
         return True
@@ -429,7 +430,7 @@ def excludes(restricted: Restricted, constant: Constant) -> bool:
 
 
 def _fails(test: Comparison | Negation, value: Value) -> bool:
-    """Whether a comparison with one variable does not hold where the variable has this value; what is not sure does."""
+    """Return whether a comparison with one variable certainly does not hold for this value."""
     inside = test.element if isinstance(test, Negation) else test
     assert isinstance(inside, Comparison)
     names = [part.name for side in (inside.left, inside.right) for part in subterms(side) if isinstance(part, Variable)]
@@ -441,12 +442,12 @@ def _fails(test: Comparison | Negation, value: Value) -> bool:
 
 
 def _are_apart(one: Restricted, other: Restricted) -> bool:
-    """Whether what is known about two variables says that they have no common value."""
+    """Return whether the conditions on two variables exclude a common value."""
     if one.value is not None and other.value is not None and not equal(one.value.value, other.value.value):
         return True
     for known, about in ((one, other), (other, one)):
         if known.value is not None:
-            # Of the numbers that equal the value only comparisons are sure to say the same.
+            # For numbers that equal the value, only comparisons certainly have the same result.
             compared = Restricted(about.name, others=about.others, bounds=about.bounds)
             if excludes(compared, known.value):
                 return True

@@ -1,4 +1,4 @@
-"""Which kinds of values the arguments of predicates may hold, as far as the facts of the text and the rules tell."""
+"""The kinds of values that the arguments of predicates may hold, as far as facts in the text and rules tell."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PLAIN: Mapping[type, str] = {int: NUMBERS, Decimal: NUMBERS, float: NUMBERS, st
 
 
 def kind_of(value: Value) -> str | None:
-    """Return the kind within which a value is compared by order; None where it has no order."""
+    """Return the kind within which a value is compared by order; None if it has no order."""
     found = _PLAIN.get(type(value))
     if found is not None or not isinstance(value, Literal):
         return found
@@ -50,7 +50,7 @@ def kind_of(value: Value) -> str | None:
 
 @dataclass(frozen=True)
 class OtherFacts:
-    """Facts that a program does not state, as far as they are known: their predicates, and the forms of the terms in them."""
+    """What is known about facts outside the program text: their predicates, and the forms of the terms in them."""
 
     predicates: Collection[str] = ()
     forms: Callable[[], Set[Form]] = frozenset
@@ -60,9 +60,9 @@ NO_OTHER_FACTS = OtherFacts()
 
 
 class ValueKinds:
-    """Kinds of the arguments of each predicate: the least ones that facts and rules allow.
+    """The least kinds of the arguments of each predicate that facts and rules allow.
 
-    A predicate that has an @input or other facts, or neither facts nor rules, may hold anything.
+    A predicate with an @input or other facts, or with neither facts nor rules, may hold anything.
     """
 
     def __init__(self, program: Program, others: OtherFacts = NO_OTHER_FACTS) -> None:
@@ -70,7 +70,7 @@ class ValueKinds:
         self.others = others
 
     def of_variable(self, name: str, body: Iterable[BodyElement]) -> Kinds | None:
-        """Return the kinds that the atoms of a body leave to a variable; None where it may hold anything."""
+        """Return the kinds that the atoms of a body allow for a variable; None if it may hold anything."""
         found: Kinds | None = None
         for element in body:
             match element:
@@ -97,7 +97,7 @@ class ValueKinds:
 
     @cached_property
     def _kinds(self) -> dict[str, list[Kinds | None]]:
-        """The kinds of each argument by predicate, None where it may be anything; what may hold anything is left out."""
+        """The kinds of each argument by predicate, None for any kind; predicates that may hold anything are left out."""
         program = self.program
         open_predicates = {*self.others.predicates, *(declaration.predicate for declaration in program.inputs)}
         found: dict[str, list[Kinds | None]] = {}
@@ -108,7 +108,7 @@ class ValueKinds:
         rules = [rule for rule in program.rules if rule.head.predicate not in open_predicates]
         for rule in rules:
             found.setdefault(rule.head.predicate, [frozenset()] * rule.head.arity)
-        self.__dict__["_kinds"] = found  # what is known so far, while it grows
+        self.__dict__["_kinds"] = found  # visible to the rules while it grows
         users: dict[str, list[Rule]] = {}
         for rule in rules:
             for predicate in {atom.predicate for atom in rule.body if isinstance(atom, Atom)}:
@@ -149,7 +149,7 @@ def _kinds_in(column: tuple[Value, ...]) -> Kinds:
 
 
 def _widen(columns: list[Kinds | None], by: list[Kinds | None]) -> bool:
-    """Adds kinds to those of each column; whether that changed something."""
+    """Add kinds to those of each column; return whether that changed something."""
     changed = False
     for place, (known, new) in enumerate(zip(columns, by, strict=False)):
         if known is None:

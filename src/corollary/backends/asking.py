@@ -1,4 +1,4 @@
-"""How a query is answered while nothing was derived: on demand, or by deriving everything first."""
+"""Answering queries before everything has been derived: on demand, or by deriving everything first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEPT = 100  # queries whose rules are kept
 
 @dataclass
 class _DerivedPart:
-    """The rules that a query depends on, where others may have no end, and the answers once they were derived."""
+    """The rules that a query depends on, if others may never end, and their answers once derived."""
 
     analysis: Analysis
     rules: Demanded
@@ -36,7 +36,7 @@ class _DerivedPart:
 
 
 class Asking:
-    """Counts what was asked of a backend, and makes the rules for queries that it answers on demand."""
+    """Counts the queries to a backend, and makes the rules for those that it answers on demand."""
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
@@ -48,7 +48,7 @@ class Asking:
         self._parts: dict[Query, _DerivedPart] = {}
 
     def rules(self, analysis: Analysis, query: Query) -> Demanded:
-        """The rules that answer a query from explicit facts; those of the last queries are kept."""
+        """Return the rules that answer a query from explicit facts; those of the last queries are cached."""
         explicit = frozenset(self._backend.explicit_predicates if self._backend.is_started else ())
         known = self._made.get((query, explicit))
         if known is not None and known[0] is analysis:
@@ -71,12 +71,12 @@ class Asking:
         return made
 
     def on_demand(self, analysis: Analysis, query: Query, mode: str | None, *, asks: bool = True) -> Demanded | None:
-        """The rules for a query that is answered on demand; None where it is read from what was, or will be, derived.
+        """Return the rules for a query that is answered on demand; None if it is answered from all derived facts.
 
-        In the mode "auto" that is a query with some argument known. Where deriving everything may never end, it is so however
-        often one is asked; and a query that has nothing to do with rules that may never end does not wait for them in any
-        mode. An error that stops everything may be in rules that a query does not need, so where errors stop, everything is
-        derived.
+        In the mode "auto", queries with a known argument are answered on demand. If deriving everything may never end,
+        that holds for any number of queries; and a query that does not depend on rules that may never end does not wait
+        for them in any mode. An error may be in rules that a query does not need, so if errors stop evaluation,
+        everything is derived.
         """
         mode = Settings.of(mode=mode).mode if mode else self._settings.mode
         has_nothing = not analysis.program.rules and not self.sources
@@ -85,7 +85,7 @@ class Asking:
         return self._rewritten(analysis, query, mode, asks=asks) or self._part(analysis, query)
 
     def _part(self, analysis: Analysis, query: Query) -> Demanded | None:
-        """The rules that a query depends on, where others may have no end; None where everything may be derived."""
+        """Return the rules that a query depends on, if others may never end; None if everything may be derived."""
         if self._growing is None or self._growing[0] is not analysis:
             self._growing = analysis, growing_rules(analysis.lowered)
         growing = self._growing[1]
@@ -103,26 +103,24 @@ class Asking:
         return part
 
     def forget_answers(self) -> None:
-        """Facts or rules have changed."""
+        """Drop cached answers after a change of facts or rules."""
         self._parts.clear()
 
     def _rewritten(self, analysis: Analysis, query: Query, mode: str, *, asks: bool) -> Demanded | None:
-        """The rules that derive what a query demands, where that is wanted."""
-        if (
-            mode == "materialise" or analysis.is_lowered
-        ):  # what was rewritten for its meaning is not rewritten once more
+        """Return the rules that derive what a query demands, or None if that is not wanted."""
+        if mode == "materialise" or analysis.is_lowered:  # rules rewritten for their semantics are not rewritten again
             return None
         rules = self.rules(analysis, query)
         pays = bool(rules.demands) and (self._asked < MOST_DEMANDS or rules.limits_growth)
         pays &= self._settings.discards_errors
-        pays |= any(source.needs for source in self.sources.values())  # which can be asked in no other way
+        pays |= any(source.needs for source in self.sources.values())  # they cannot be queried in any other way
         if mode == "auto" and not pays:
             return None
         self._asked += asks
         return rules
 
     def add_source(self, predicate: str, source: Any, **options: Any) -> None:
-        """Facts of a predicate come from a function or a database (see `opened_source`), from the next query on."""
+        """Read the facts of a predicate from a function or a database (see `opened_source`), from the next query on."""
         from corollary.io.external import opened_source
 
         opened = opened_source(predicate, source, **options)
@@ -135,7 +133,7 @@ class Asking:
         self.forget_answers()
 
     def answers(self, demanded: Demanded, query: Query, prefixes: Mapping[str, str], run: Run) -> Result:
-        """The answers to a query by the rules that were made for it; those of a part are kept until something changes."""
+        """Return the answers to a query by the rules made for it; those of a part are cached until something changes."""
         part = self._parts.get(query)
         if part is None or part.rules is not demanded or self.sources:
             return self._derived(demanded, query, prefixes, run)
@@ -144,10 +142,10 @@ class Asking:
         return part.answers
 
     def _derived(self, demanded: Demanded, query: Query, prefixes: Mapping[str, str], run: Run) -> Result:
-        """Derives the answers to a query.
+        """Derive the answers to a query.
 
-        Sources are asked for what the rules demand of them, until there is nothing that they were not asked for: the
-        answers of one may be what another is asked about.
+        Sources are asked for what the rules demand of them, until every demand has been asked: the answers of one
+        source may be demands on another.
         """
         wanted = {demanded.answer: [variable.name for variable in query.variables]}
         for one in demanded.outside:
@@ -175,7 +173,7 @@ class Asking:
                 return found[demanded.answer]
 
     def load_sources(self, load: Callable[[str, Any], object], run: Run) -> None:
-        """Gives all rows of all sources, where everything is derived; one that cannot be read whole is an error."""
+        """Return all rows of all sources, for deriving everything; raise if a source cannot be read as a whole."""
         for name in self.sources:
             load(name, self._everything(name, run))
 
@@ -185,12 +183,12 @@ class Asking:
 
 
 def _equal_to_itself(value: Any) -> Any:
-    """Return the value in a form in which equal constants are equal: NaN is not, and would be demanded without end."""
+    """Return the value in a form that equals itself: otherwise NaN would be demanded without end."""
     return value if value == value else None
 
 
 def _together(answers: list[Any]) -> Any:
-    """The rows of several answers as facts; an answer is a table or rows."""
+    """Return the rows of several answers, tables or rows, as facts."""
     import pyarrow as pa
 
     if all(isinstance(answer, pa.Table) for answer in answers) and len({answer.schema for answer in answers}) == 1:

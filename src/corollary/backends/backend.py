@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """The visible facts that a change brought and took, by predicate, in a form of which `result` makes one that users know."""
+    """The visible facts that a change inserted and deleted, by predicate, in a form that `result` makes readable."""
 
     inserted: Mapping[str, Any]
     deleted: Mapping[str, Any]
@@ -35,7 +35,7 @@ class Difference:
 
 
 def only_explicit(inserted: int) -> Difference:
-    """Return the difference that a change reports where nothing has been derived yet."""
+    """Return the difference of a change before anything has been derived."""
     from corollary.transactions import MaintenanceReport
 
     def result(name: str, facts: Any) -> Result:
@@ -45,9 +45,9 @@ def only_explicit(inserted: int) -> Difference:
 
 
 class Batch(Protocol):
-    """The facts of one change, from whatever place: read and encoded, and not inserted yet.
+    """The facts of one change, from any source: read and encoded, and not inserted yet.
 
-    `arities` are the numbers of arguments known so far, these facts included.
+    `arities` are the known arities, including those of these facts.
     """
 
     @property
@@ -59,11 +59,11 @@ class Batch(Protocol):
     def insert(self, predicate: str, facts: Any) -> None: ...
 
     def change(self, inserts: Sequence[tuple[str, Any]], deletes: Sequence[tuple[str, Any]]) -> None:
-        """Facts that come and facts that go; facts go only after everything was derived."""
+        """Add facts to insert and facts to delete; deletions are possible only after everything has been derived."""
         ...
 
     def insert_program(self, facts: Iterable[FactBlock], inputs: Iterable[InputDeclaration]) -> None:
-        """The facts that a program states and the files that it names, which are looked up beside the file that says so."""
+        """Add the facts of a program and the files that it names, relative to the program file."""
         ...
 
     def load_file(self, predicate: str, path: str | PathLike[str], options: ReadOptions) -> None: ...
@@ -73,12 +73,12 @@ class Batch(Protocol):
     def load_triples(self, path: Path, options: ReadOptions) -> None: ...
 
     def load_table(self, predicate: str, table: Any, columns: Sequence[str] | None) -> None:
-        """The rows of a Spark data frame, or of a table that Spark knows by name."""
+        """Add the rows of a Spark data frame, or of a table that Spark knows by name."""
         ...
 
 
 class Backend(Protocol):
-    """Holds the facts of a knowledge base. Its rules are given to it; names of predicates are full names here."""
+    """Holds the facts of a knowledge base; rules are passed to it. Names of predicates are full names here."""
 
     arities: dict[str, int]
     """The numbers of arguments known so far."""
@@ -89,19 +89,19 @@ class Backend(Protocol):
 
     @property
     def stages(self) -> dict[str, float]:
-        """Seconds by stage of loading."""
+        """The seconds of each stage of loading."""
         ...
 
     def forms(self) -> Set[Form]:
-        """The forms of all function terms and lists that facts have, or once had."""
+        """Return the forms of all function terms and lists that facts have or once had."""
         ...
 
     def obey(self, limits: Limits) -> None:
-        """From now on rules make terms that are nested as deep as these limits allow; all others a run itself looks after."""
+        """Let rules make terms of the depth that these limits allow; a run checks all other limits itself."""
         ...
 
     def batch(self, run: Run) -> Batch:
-        """Takes the facts of one change in."""
+        """Return a batch for the facts of one change."""
         ...
 
     # -- deriving ----------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class Backend(Protocol):
     def report(self) -> RunReport: ...
 
     def materialise(self, run: Run, given: Batch) -> None:
-        """Derives everything, with explicit facts that are given; where that fails, nothing has changed."""
+        """Derive everything, from the given explicit facts as well; if that fails, nothing has changed."""
         ...
 
     # -- changes -----------------------------------------------------------------------------------------------------
@@ -131,10 +131,11 @@ class Backend(Protocol):
         journal: ChangeJournal | None = None,
         stream: Strategy | None = None,
     ) -> Difference:
-        """Changes explicit facts and rules together, or raises and changes nothing.
+        """Change explicit facts and rules together, or raise and change nothing.
 
-        Before anything was derived, nothing is derived now, and only the numbers of the report tell of the change. A journal
-        keeps the change before it happens; that of a stream is followed by its strategy, where the engine is embedded.
+        If nothing has been derived yet, nothing is derived now, and only the numbers of the report describe the change.
+        A journal records the change before it takes effect; on the embedded engine, a change of a stream is followed by
+        the stream's strategy.
         """
         ...
 
@@ -143,7 +144,7 @@ class Backend(Protocol):
         ...
 
     def strategy(self, node: HyperNode) -> str:
-        """How a hyper-node follows changes."""
+        """Return how a hyper-node follows changes."""
         ...
 
     def no_facts(self, predicate: str, prefixes: Mapping[str, str]) -> Result: ...
@@ -158,7 +159,7 @@ class Backend(Protocol):
 
     @property
     def explicit_predicates(self) -> set[str]:
-        """The predicates that have explicit facts, as long as nothing was derived."""
+        """The predicates with explicit facts, while nothing has been derived."""
         ...
 
     def derived_by(
@@ -169,20 +170,21 @@ class Backend(Protocol):
         prefixes: Mapping[str, str],
         run: Run,
     ) -> dict[str, Result]:
-        """The facts of predicates, with names for their columns, that these rules derive from explicit facts and those given.
+        """Return the facts of predicates, with column names, that these rules derive from the explicit facts and the
+        given ones.
 
-        Nothing else is derived, and nothing is kept.
+        Nothing else is derived, and nothing is stored.
         """
         ...
 
     def owners(self, predicates: Collection[str], run: Run) -> dict[str, dict[str, int]]: ...
 
     def view(self, predicate: str, prefixes: Mapping[str, str], name: str | None = None) -> str:
-        """Return the name of a temporary view of Spark SQL with the facts of a predicate; it goes at `close`."""
+        """Return the name of a temporary Spark SQL view with the facts of a predicate; it is dropped at `close`."""
         ...
 
     def write(self, result: Result, path: str, options: Mapping[str, Any]) -> None: ...
 
     def close(self) -> None:
-        """Gives back what the backend holds outside of this process."""
+        """Release what the backend holds outside of this process."""
         ...

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from corollary.reasoning.maintain.report import Outcome
     from corollary.results import CountedRows, Result
 
-# The engine, Arrow and the readers of files are imported where they are needed: an empty program starts without them.
+# The engine, Arrow and the readers of files are imported on first use, so that an empty program starts without them.
 
 
 class EmbeddedBackend:
-    """Holds the facts of a knowledge base in an engine of its own, which is started with the first fact or rule."""
+    """Holds the facts of a knowledge base in an embedded engine, which is started with the first fact or rule."""
 
     def __init__(self, graph: RuleGraph, settings: Settings, base: Path) -> None:
         self._graph = graph
@@ -121,7 +121,7 @@ class EmbeddedBackend:
         return self._difference(outcome)
 
     def _waiting(self, batch: Loader, graph: RuleGraph | None, run: Run) -> Difference:
-        """Changes facts and rules that nothing was derived from yet."""
+        """Change facts and rules from which nothing has been derived yet."""
         count = 0
         if not batch.is_empty:
             with memory_as_a_limit():
@@ -142,18 +142,18 @@ class EmbeddedBackend:
             self.rejects.include(batch.rejects)
 
     def _encoded(self, facts: Sequence[tuple[str, Any]], run: Run) -> dict[str, Codes]:
-        """Rows by predicate."""
+        """Return rows of codes by predicate."""
         batch = self.batch(run)
         for predicate, rows in facts:
             batch.insert(predicate, rows)
         return batch.take()
 
     def codes_of(self, facts: Sequence[tuple[str, Any]]) -> dict[str, Encoded]:
-        """Facts by predicate, encoded ahead of the change that they are part of."""
+        """Return facts by predicate, encoded before the change that they belong to."""
         return {predicate: Encoded(codes) for predicate, codes in self._encoded(facts, Run()).items()}
 
     def first_missing(self, predicate: str, facts: Encoded) -> tuple[Any, ...] | None:
-        """The first of the facts that is not explicit; None where all are."""
+        """Return the first of the facts that is not explicit; None if all are."""
         self.batch(Run()).check_width(predicate, facts.codes.shape[1])
         row = self.engine.first_missing(predicate, facts.codes)
         if row is None:
@@ -251,6 +251,6 @@ class EmbeddedBackend:
         write_result(result, path, **{name: value for name, value in options.items() if name not in DATABASE})
 
     def close(self) -> None:
-        """Drops the views of Spark SQL; nothing else is held outside of this process."""
+        """Drop the views of Spark SQL; nothing else is held outside of this process."""
         if "_views" in self.__dict__:
             self._views.close()

@@ -15,7 +15,7 @@ from corollary.reasoning.run import Run
 
 @dataclass(frozen=True)
 class RuleInfo:
-    """A rule, the hyper-node that it is part of, and how many facts of its head that hyper-node derives."""
+    """A rule, its hyper-node, and how many facts of its head that hyper-node derives."""
 
     name: str
     text: str
@@ -26,15 +26,15 @@ class RuleInfo:
 
 
 def rule_infos(analysis: Analysis, backend: Backend, run: Run) -> list[RuleInfo]:
-    """The rules of the program, in order."""
+    """Return the rules of the program, in order."""
     owners = backend.owners({rule.head.predicate for rule in analysis.lowered.rules.values()}, run)
     return [_info(rule, analysis, backend, owners) for rule in analysis.graph.rules.values()]
 
 
 def owners_by_name(predicate: str, analysis: Analysis, backend: Backend, run: Run) -> dict[str, int]:
-    """Return how many facts of a predicate each owner supports; a hyper-node has the names of its rules that `rules` shows."""
+    """Return how many facts of a predicate each owner supports; hyper-nodes are named like in `rules`."""
     known, graph = analysis.lowered.rules, analysis.evaluated
-    # A closure runs under the names of some of its rules; it is shown with all of them.
+    # A closure runs under the names of some of its rules, but is shown with all of them.
     whole = {
         graph.node_of[name]: node.rules
         for node in analysis.lowered.hyper_nodes
@@ -51,7 +51,8 @@ def owners_by_name(predicate: str, analysis: Analysis, backend: Backend, run: Ru
 
 
 def _info(rule: Rule, analysis: Analysis, backend: Backend, owners: dict[str, dict[str, int]]) -> RuleInfo:
-    """Rules that were split by constants are in several hyper-nodes; modules of one may have rules of their own."""
+    """Return the information on a rule; rules split by constants are in several hyper-nodes, and modules of one may
+    have their own rules."""
     graph = analysis.lowered
     cases = [name for name in graph.rules if is_case_of(name, rule.name)]
     nodes = list(dict.fromkeys(graph.node_of[name] for name in cases))
@@ -69,11 +70,11 @@ def _info(rule: Rule, analysis: Analysis, backend: Backend, owners: dict[str, di
 
 
 def _written(node: HyperNode, known: Mapping[str, Rule]) -> tuple[str, ...]:
-    """The rules, among those known, in whose place those of a hyper-node run."""
+    """Return those of the known rules for which the rules of a hyper-node run."""
     return tuple(dict.fromkeys(written_name(name, known) for name in node.rules))
 
 
 def _evaluated(names: Sequence[str], graph: RuleGraph) -> list[HyperNode]:
-    """The hyper-nodes in which engines run rules of these names, and those of their modules."""
+    """Return the hyper-nodes, and those of their modules, in which engines run rules of these names."""
     found = (graph.node_of[one] for name in names for one in evaluated_names(name) if one in graph.rules)
     return list(dict.fromkeys(found))

@@ -46,10 +46,10 @@ T = TypeVar("T")
 class SparkBackend:
     """Starts Spark with the first fact or rule; `session` is the user's, or None for one in this process.
 
-    Raise `ProgramError` for settings that only the embedded engine can meet.
+    Raise `ProgramError` for settings that only the embedded engine supports.
 
-    `master` and `conf` are for a session that is started here. `settings` are those of the engine; `workspace` is the one that
-    most people need.
+    `master` and `conf` are for a session that is started here. `settings` are those of the engine; `workspace` is the
+    one most often needed.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class SparkBackend:
 
     @cached_property
     def store(self) -> MaintainedStore:
-        """Explicit facts, and what each owner derives: with the universe of the context, all there is to save."""
+        """Explicit facts, and what each owner derives: together with the universe, everything to save."""
         from corollary.engines.spark.maintenance.maintained_store import MaintainedStore
 
         return MaintainedStore(self.context, self.arities)
@@ -162,17 +162,18 @@ class SparkBackend:
         return self.is_started and self.engine.is_materialised
 
     def ingest(self) -> Ingest:
-        """Takes facts in, aside: into a copy of the store as long as nothing was derived, and without others afterwards."""
+        """The loader of facts: into a copy of the store before anything was derived, afterwards into an empty one."""
         from corollary.engines.spark.relations import FrameStore
 
         return self._staged(FrameStore(self.context.spark) if self._is_derived else self.store.copy())
 
     def running(self, run: Run) -> AbstractContextManager[None]:
-        """For this time the limits and interrupts of a run stop the jobs that run."""
+        """Let the limits and interrupts of a run stop jobs inside the block."""
         return self.context.running(run, lambda: self.store.facts)
 
     def watched(self, work: Callable[[], T], run: Run, facts: Callable[[], int] | None = None) -> T:
-        """Where the run stops, the jobs of the work are cancelled. `facts` are those that count by now, or those of the store."""
+        """Return the result of the work; if the run stops, cancel its jobs. `facts` is the number of facts to check, by
+        default that of the store."""
         from corollary.engines.spark.watched import run_watched
 
         with self.context.running(run, facts or (lambda: self.store.facts)):
@@ -180,7 +181,7 @@ class SparkBackend:
         return found
 
     def _staged(self, store: FrameStore) -> Ingest:
-        """Loads facts aside, and knows what is known."""
+        """Return a loader into a separate store that knows the predicates and arities so far."""
         from corollary.engines.spark.ingest import Ingest
 
         staged = Ingest(
@@ -218,7 +219,7 @@ class SparkBackend:
 
     @property
     def _maintainer(self) -> Maintainer[SparkChangingFacts]:
-        """The maintainer of this knowledge base; a new one is made after everything was derived from scratch."""
+        """The maintainer of this knowledge base; replaced after everything is derived from nothing."""
         from corollary.engines.spark.maintenance.changing_facts import SparkChangingFacts
         from corollary.reasoning.maintain.chooser import by_jobs
         from corollary.reasoning.maintain.transaction import Maintainer
@@ -241,9 +242,9 @@ class SparkBackend:
         journal: ChangeJournal | None = None,
         stream: Strategy | None = None,
     ) -> Difference:
-        """Changes facts and rules, and what follows from them; or raises, and nothing has changed.
+        """Change facts and rules, and what follows from them, or raise and change nothing.
 
-        A journal gets the transaction, which tells its changes of support.
+        A journal gets the transaction, which yields its changes of support.
         """
         assert isinstance(batch, SparkBatch)
         assert stream is None, "the strategies of streams are for the embedded engine"
@@ -386,7 +387,7 @@ class SparkBackend:
         result.write(path, **{name: options[name] for name in plain}, database=database)
 
     def close(self) -> None:
-        """Removes the tables and views of this knowledge base; the session stays, others may be using it."""
+        """Remove the tables and views of this knowledge base; the session stays, because others may be using it."""
         if "_views" in self.__dict__:
             self._views.close()
         if "context" in self.__dict__:
@@ -421,18 +422,18 @@ class SparkBatch:
         return self._ingest.arities if self._is_started else self._known
 
     def frames(self) -> list[tuple[str, Frame]]:
-        """The facts that come, where they were taken in aside."""
+        """Return the facts to insert, if they were loaded separately."""
         return [*self._inserted, *self._ingest.store.explicit.items()] if self._is_started else []
 
     def add_to(self, store: FrameStore) -> None:
-        """The facts are those of the store, with others: it has them now."""
+        """Add the facts to the store."""
         if self._is_started:
             store.explicit.update(self._ingest.store.explicit)
             for name, arity in self._ingest.store.arities.items():
                 store.arities.setdefault(name, arity)
 
     def include_in(self, ingest: Ingest) -> None:
-        """They are in the store now."""
+        """Note that the facts are in the store now."""
         if self._is_started:
             ingest.include(self._ingest)
         else:
@@ -442,10 +443,10 @@ class SparkBatch:
         self._load(lambda ingest: ingest.insert(predicate, facts))
 
     def change(self, inserts: Sequence[tuple[str, Any]], deletes: Sequence[tuple[str, Any]]) -> None:
-        """Facts that come and go, read together, which takes less time than one by one."""
+        """Add facts to insert and to delete, read together, which is faster than one by one."""
         if not inserts and not deletes:
             return
-        # The facts of before do not count: the change may take them away.
+        # Existing facts are not counted here, because the change may delete them.
         encoded = self._backend.watched(lambda: self._ingest.encoded([*inserts, *deletes]), self._run, lambda: 0)
         self._inserted += encoded[: len(inserts)]
         self.deleted += encoded[len(inserts) :]
@@ -469,7 +470,7 @@ class SparkBatch:
         self._load(lambda ingest: ingest.load_triples(path, options))
 
     def load_table(self, predicate: str, table: DataFrame | str, columns: Sequence[str] | None) -> None:
-        """The rows of a data frame, or of a table that Spark knows by name."""
+        """Add the rows of a data frame, or of a table that Spark knows by name."""
         self._load(lambda ingest: ingest.load_table(predicate, table, columns))
 
     def _load(self, load: Callable[[Ingest], int]) -> None:
@@ -480,7 +481,7 @@ class SparkBatch:
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
-    """A Spark that does not start, as a diagnostic."""
+    """Raise a failure to start Spark inside the block as a diagnostic."""
     from corollary.engines.spark_session.failures import SparkUnavailableError, explained, is_of_spark
 
     try:
@@ -494,10 +495,10 @@ def _unavailable() -> Iterator[None]:
 
 
 def _owners_around(owners: Mapping[str, Frame], external: Mapping[str, Frame], start: str) -> dict[str, Frame]:
-    """The facts by owner, where a closure among other rules starts from external facts (`start` owns explicit ones).
+    """Return the facts by owner if a closure among other rules starts from external facts (`start` owns explicit ones).
 
-    Other hyper-nodes derive facts of the closed predicate as external ones. The copies of theirs, and of explicit facts, are not
-    what the hyper-node of the closure derives.
+    Other hyper-nodes derive facts of the closed predicate as external ones. Copies of these, and of explicit facts, do
+    not count as derived by the hyper-node of the closure.
     """
     from corollary.engines.spark.relations import Frame
 

@@ -1,6 +1,7 @@
-"""From what was written to what it means: the nodes of a clause become statements of the program.
+"""From the syntax tree to its meaning: the nodes of a clause become statements of the program.
 
-One production of the grammar serves heads, bodies and arguments; here each place says what it takes, in the user's words.
+One production of the grammar serves heads, bodies and arguments; here each place checks what it accepts, in the user's
+words.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ from corollary.program.values import RDF, XSD
 
 # -- typed terms -------------------------------------------------------------------------------------------------------
 
-# IRIS's typed terms: `_date(2026, 1, 1)`, `_string("a")`, `_iri("http://…")` … as constants.
+# IRIS's typed terms, such as `_date(2026, 1, 1)`, `_string("a")` or `_iri("http://…")`, as constants.
 
 
 def typed_term(name: str, arguments: Sequence[Value]) -> Value:
-    """The constant that `name(arguments)` means; raises `LiteralError` with a text for people."""
+    """Return the constant of `name(arguments)`; raise `LiteralError` with a text for people if it is invalid."""
     word = name.removeprefix("_").lower()
     if word == "iri":
         return checked_iri(_text(name, arguments))
@@ -139,7 +140,7 @@ def _day_time_duration(*parts: int | Decimal) -> str:
     return f"P{days}DT{hours}H{minutes}M{_seconds(seconds, *rest)}S"
 
 
-# Terms of one argument that is the lexical form: one for each datatype.
+# Terms whose one argument is the lexical form: one for each datatype.
 _LEXICAL = {datatype.rpartition("#")[2].lower(): datatype for datatype in (*DATATYPES, RIF + "local")}
 # Terms composed of numbers: datatype, allowed numbers of arguments, lexical form.
 _COMPOSED: dict[str, tuple[str, tuple[int, ...], Callable[..., str]]] = {
@@ -167,7 +168,7 @@ FORMS = {
 
 
 class Mistake(Exception):
-    """A clause that is written by the grammar but makes no sense; carries the diagnostic."""
+    """Raised for a clause that follows the grammar but makes no sense; carries the diagnostic."""
 
     def __init__(self, kind: catalogue.DiagnosticKind, message: str, span: Span, hint: str | None = None) -> None:
         super().__init__(message)
@@ -175,7 +176,7 @@ class Mistake(Exception):
 
 
 def build_clause(node: Node) -> list[Statement]:
-    """The statements of a fact, rule or query node; several heads without a body are several facts."""
+    """Return the statements of a fact, rule or query node; several heads without a body are several facts."""
     if node.kind == "query":
         return [Query(tuple(body_element(item) for item in node.children), node.span)]
     name = str(node.token.value) if node.kind.startswith("named") else None
@@ -223,7 +224,7 @@ def _head_argument(node: Node) -> Term:
 
 
 def _aggregated(node: Node) -> tuple[Term, bool]:
-    """Return the term that an aggregate call ranges over, and whether it does so over distinct values only."""
+    """Return the term of an aggregate call, and whether it ranges over distinct values only."""
     if len(node.children) != 1:
         message = f"'{node.token.value}' takes one argument, not {len(node.children)}"
         hint = f"for example {node.token.value}(X) or {node.token.value}(distinct X)"
@@ -280,10 +281,10 @@ def _call_in_body(node: Node) -> BodyElement:
 
 
 def _refuse_form(node: Node) -> None:
-    """COMP, BIND and AGGREGATE are plain names until somebody writes in them what only the form can hold."""
+    """Raise if COMP, BIND or AGGREGATE, otherwise plain names, contains what only the special form can."""
     word, kinds = str(node.token.value).lower(), {child.kind for child in node.children}
     special = {"comp": {"operator"}, "bind": {"alias"}, "aggregate": {"call", "negated", "comparison"}}
-    is_plain = node.token.span.text.lower() == word  # not `<aggregate>`, nor a prefixed name that means it
+    is_plain = node.token.span.text.lower() == word  # not `<aggregate>`, nor a prefixed name for it
     if kinds & special.get(word, set()) and is_plain:
         message = f"this {word.upper()} is not written as it should be"
         raise Mistake(catalogue.BAD_FORM, message, node.span, f"write {FORMS[word]}")
@@ -308,7 +309,7 @@ def _aggregation(node: Node) -> Aggregation:
 
 
 def _is_typed_term(call: Node) -> bool:
-    """`_date(2026, 1, 1)`; `<_date>(X)` is a name like any other."""
+    """Return whether a call is a typed term: `_date(2026, 1, 1)` is, `<_date>(X)` is not."""
     return call.token.span.text.startswith("_")
 
 
@@ -331,7 +332,7 @@ def _atom(node: Node) -> Atom:
 
 
 def _arguments(node: Node) -> tuple[list[Node], int | None]:
-    """The arguments of an atom without their marks, and the place of the one that is marked as its location."""
+    """Return the arguments of an atom without their marks, and the position of the one marked as its location."""
     marked = [place for place, item in enumerate(node.children) if item.kind == "located"]
     if len(marked) > 1:
         message = "an atom has one location, and this is a second one"
@@ -423,7 +424,7 @@ def _application(function: Builtin, arguments: tuple[Term, ...], span: Span) -> 
 
 
 def _condition(node: Node, function: Builtin) -> Comparison:
-    """A built-in as a literal of a body: it is true of its arguments, or its last argument is its value."""
+    """Return a built-in as a literal of a body: it is true of its arguments, or its last argument is its value."""
     arguments = _terms(node.children)
     if function.result == "boolean" and function.parameters.take(len(arguments)):
         if function.operator in COMPARISON_OPERATORS:
@@ -437,7 +438,7 @@ def _condition(node: Node, function: Builtin) -> Comparison:
 
 
 def _with_result(expression: Term, result: Term, span: Span) -> Comparison:
-    """`ADD(X, Y, Z)`: the expression has this value; with `_`, it has some value."""
+    """Return `ADD(X, Y, Z)` as an equality of the expression and the result; with `_`, the expression only needs a value."""
     if isinstance(result, Wildcard):
         return Comparison("=", FunctionTerm(HAS_VALUE, (expression,), span), Constant(True, span), span)
     return Comparison("=", expression, result, span)
@@ -464,7 +465,7 @@ def _typed_term(name: str, arguments: tuple[Term, ...], span: Span) -> Value:
 
 
 def ground_value(ground: Term) -> Value:
-    """The value of a term without variables, with its arithmetic done."""
+    """Return the value of a term without variables, after evaluating its arithmetic."""
     span = ground.span
     try:
         match ground:

@@ -1,7 +1,8 @@
-"""The fast path for ground facts: a run of plain facts is read by regular expressions, without the parser.
+"""The fast path for ground facts: regular expressions read a run of plain facts, without the parser.
 
-Only text that the parser would read the same way is taken; anything else (variables, arithmetic, mistakes) is left to it.
-Three steps differ in speed only: facts of integers alone, of any plain constants, with lists and function terms.
+Only text that the parser would read in the same way is read here; anything else (variables, arithmetic, mistakes) is
+left to it. The three steps differ only in speed: facts of integers, facts of plain constants, facts with lists and
+function terms.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _PREFIXED = rf"(?:[^\W\d_][\w-]*)?:{LOCAL}"
 _CONSTANT = rf"(?:(?:{STRING})(?:{LANGUAGE}|\^\^(?:{IRI}|{_PREFIXED}))?|{IRI}|-?{NUMBER}(?![\w.])|{_PREFIXED}|[a-z]\w*)"
 _NAME = rf"({IRI}|{_PREFIXED}|[^\W\d_]\w*)\("
 _STOP = r"\s*(?::-\s*)?\.(?!\d)"
-# White space and line comments; what else may stand between two facts is for the parser.
+# White space and line comments; anything else between two facts is for the parser.
 _GAP = r"(?>(?:\s+|//[^\n]*|(?<=\s)#[^\n]*|(?<=\n)[ \t]*%[^\n]*)*)"
 _FACT = re.compile(rf"{_GAP}{_NAME}\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\){_STOP}")
 _OPENING = re.compile(rf"{_GAP}{_NAME}")
@@ -30,13 +31,13 @@ _AFTER = re.compile(r"\s*([,)\]])")
 _ARGUMENT = re.compile(_CONSTANT)
 _STRING_PART = re.compile(STRING)
 _RESERVED = {"not", "naf"}
-_MAX_ARGUMENTS = 10_000  # constants of one fact; whether more are allowed is for the parser to say
+_MAX_ARGUMENTS = 10_000  # constants of one fact; the parser decides whether more are allowed
 _MAX_INTEGER_COLUMNS = 50
 _TICK_EVERY = 8_192  # facts
 
 
 class FactReader:
-    """Reads runs of facts of one source; remembers what each constant's text means."""
+    """Reads runs of facts of one source; caches the constants of texts."""
 
     def __init__(self, source: Source, prefixes: dict[str, str], tick: Callable[[], None]) -> None:
         self._source = source
@@ -44,15 +45,15 @@ class FactReader:
         self._tick = tick
         self._values: dict[str, Value] = {}
         self._predicates: dict[str, str | None] = {}
-        self._is_nested = False  # nested facts mostly stand together: the last one tells which way to try first
+        self._is_nested = False  # nested facts are usually adjacent: the last one tells which way to try first
 
     def forget(self) -> None:
-        """A prefix was declared: texts may mean something else now."""
+        """Drop the cache after a prefix declaration, which may change the meaning of texts."""
         self._values.clear()
         self._predicates.clear()
 
     def run(self, start: int) -> tuple[list[FactBlock], int]:
-        """The facts that stand at `start`, those of one predicate and arity together, and where they end."""
+        """Return the facts at `start`, those of one predicate and arity together, and where they end."""
         text = self._source.text
         found: list[FactBlock] = []
         rows: list[Row] = []
@@ -77,7 +78,7 @@ class FactReader:
             found.append(FactBlock(predicate, arity, rows, self._source.span(begin, end)))
 
     def _fact(self, text: str, start: int) -> tuple[str, Row, int] | None:
-        """The name as written, the row and the end of one fact."""
+        """Return the name as written, the row and the end of one fact."""
         match = None if self._is_nested else _FACT.match(text, start)
         if match is not None:
             row = self._row(match.group(2)) if self._predicate(match.group(1)) is not None else None
@@ -93,7 +94,7 @@ class FactReader:
         return self._fact(text, start) if was_nested else None
 
     def _structured_row(self, at: int) -> tuple[Row, int] | None:
-        """The arguments after an opening bracket, with what is nested in them, and where the fact ends."""
+        """Return the arguments after an opening bracket, including nested ones, and where the fact ends."""
         text = self._source.text
         open_names: list[str] = []
         open_items: list[list[Value]] = [[]]
@@ -129,7 +130,7 @@ class FactReader:
         return None
 
     def _integer_rows(self, name: str, arity: int, start: int, rows: list[Row]) -> int:
-        # A scanner matches each fact right after the one before; it is part of re, but not of its published types.
+        # A scanner matches each fact right after the previous one; it is part of re, but not of its published types.
         scanner = _integer_fact(name, arity).scanner(self._source.text, start)  # type: ignore[attr-defined]
         found: list[tuple[str, ...]] = []
         end, match = start, scanner.match()
@@ -181,7 +182,7 @@ class FactReader:
         return value
 
     def _constant(self, lexeme: str) -> Value | None:
-        """Return the value of a constant's text; None where it takes the parser to read it (or to complain)."""
+        """Return the value of a constant's text; None if only the parser can read it (or report it)."""
         if len(lexeme) > 3000:
             return None
         first = lexeme[0]
@@ -218,7 +219,7 @@ class FactReader:
 
 
 def _is_function_symbol(name: str) -> bool:
-    """Not for the parser: built-in functions are computed there, and some words mean something else."""
+    """Return whether a name is a function symbol; built-in functions and some words are left to the parser."""
     return find_builtin(name) is None and find_aggregate(name) is None and name.lower() not in _RESERVED
 
 

@@ -1,4 +1,4 @@
-"""Constants in data files: cells of tables and terms of RDF files, and what columns of text say that they hold."""
+"""Constants in data files: cells of tables, terms of RDF files, and the meaning of text columns."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ _LITERAL = re.compile(
 
 
 def cell_value(text: str) -> Value:
-    """Return the value of a cell: integers, decimals, doubles and booleans in their usual form are read as such, all else is a
-    string."""
+    """Return the value of a cell: integers, decimals, doubles and booleans in their usual form, otherwise a string."""
     if text in ("true", "false"):
         return text == "true"
     if len(text) <= MAX_NUMBER_LENGTH:
@@ -51,7 +50,8 @@ def cell_value(text: str) -> Value:
 
 
 def term_value(text: str) -> Value:
-    """A constant as programs or N-Triples write it, `_:b` as the IRI of that text; raises `ValueError` where it is none."""
+    """Return a constant as written in programs or N-Triples, `_:b` as the IRI of that text; raise `ValueError` if it is
+    invalid."""
     if match := _IRI.fullmatch(text):
         return Iri(unescape(match[1]))
     if match := _LITERAL.fullmatch(text):

@@ -1,4 +1,4 @@
-"""`@prefix`, `@input`, `@output` and `@function`."""
+"""The directives `@prefix`, `@input`, `@output` and `@function`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _output(item: Node, node: Node) -> OutputDeclaration:
 
 
 def _source(item: Node, node: Node, word: str) -> tuple[str, str | None, tuple[tuple[str, Value], ...]]:
-    """`predicate`, `predicate("file")` or `predicate("file", key = value, ...)`."""
+    """Return the parts of `predicate`, `predicate("file")` or `predicate("file", key = value, ...)`."""
     name = _predicate(item)
     if name is None:
         raise _malformed(node.span, word)

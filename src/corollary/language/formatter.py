@@ -1,4 +1,4 @@
-"""`corollary fmt`: canonical text that keeps the comments and the blank lines between paragraphs."""
+"""`corollary fmt`: canonical text that keeps the comments, and the blank lines between paragraphs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corollary.program import Statement
 
 
 def format_source(source: Source) -> str:
-    """The formatted text; raises `ProgramError` where the text has mistakes. A comment inside a clause moves above it."""
+    """Return the formatted text; raise `ProgramError` if the text has mistakes. A comment inside a clause moves above it."""
     parsed = parse(source, join_facts=False)
     if parsed.errors:
         raise ProgramError(parsed.diagnostics)
@@ -47,7 +47,7 @@ def _lines(statements: Sequence[Statement], comments: Sequence[Comment]) -> Iter
 
 
 def _trailing(waiting: Sequence[Comment], span: Span, following: Span | None) -> Comment | None:
-    """The comment after a clause on the same line, unless another clause comes in between."""
+    """Return the comment after a clause on the same line, unless another clause comes in between."""
     for comment in waiting:
         start = comment.span.start
         if start >= span.end:
@@ -62,7 +62,7 @@ def _trailing(waiting: Sequence[Comment], span: Span, following: Span | None) ->
 
 
 def _indented(comment: Comment) -> Iterator[str]:
-    # A '#' or '%' comment is one only at the start of a line, and there every line of a block comment keeps its own indent.
+    # A '#' or '%' comment must start its line, and every line of a block comment keeps its own indent.
     yield from (line.rstrip() for line in comment.text.split("\n"))
 
 

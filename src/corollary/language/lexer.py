@@ -1,8 +1,8 @@
-"""Program text to tokens, one clause at a time.
+"""From program text to tokens, one clause at a time.
 
-The lexer settles what a grammar cannot: `<` is an IRI where an operand may start and a comparison elsewhere, `r1:` is a rule
-name unless a prefix r1 is declared, `and` or `div` are words of the language only between operands, `5.` ends a clause.
-It reports what it cannot read and goes on, so that one run shows several mistakes.
+The lexer decides what a grammar cannot: `<` starts an IRI where an operand may start and is a comparison elsewhere,
+`r1:` is a rule name unless a prefix r1 is declared, `and` or `div` are words of the language only between operands,
+`5.` ends a clause. It reports what it cannot read and continues, so that one run shows several mistakes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 LOCAL = r"\w(?:[\w.%-]*[\w%-])?"
 LANGUAGE = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
 
-_SPACE = re.compile(r"[\s\ufeff]+")  # a byte-order mark says nothing, also where texts were joined
+_SPACE = re.compile(r"[\s\ufeff]+")  # a byte-order mark is ignored, also inside concatenated texts
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*|%[^\n]*", re.DOTALL)
 _IRI = re.compile(IRI)
 _IRI_PREFIX = re.compile(IRI.removesuffix(">"))
@@ -42,7 +42,7 @@ _WORD = re.compile(r"[^\W\d_]\w*")
 _WORD_CHARACTERS = re.compile(r"\w+")
 _UNDERSCORED = re.compile(r"_\w*")
 _QUESTION_VARIABLE = re.compile(r"\?(\w+)")
-# Bounded, because they are tried at many places: what is longer is neither a prefix nor the name of a rule.
+# Bounded, because they are tried at many positions; anything longer is neither a prefix nor the name of a rule.
 _PREFIXED = re.compile(rf"([^\W\d_][\w-]{{0,250}})?:(?![-=])({LOCAL})?")
 _RULE_NAME = re.compile(r"([^\W\d_](?:[\w-]|\.(?=\d)){0,250})\s*:(?![-=])")
 _LANGUAGE = re.compile(LANGUAGE)
@@ -83,7 +83,7 @@ _FOREIGN = re.compile("|".join(re.escape(symbol) for symbol in sorted(_FOREIGN_S
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`type` is a terminal of the grammar, `value` what it stands for: a name, a symbol, or the value of a constant."""
+    """`type` is a terminal of the grammar, `value` its meaning: a name, a symbol, or the value of a constant."""
 
     type: str
     value: Value
@@ -92,7 +92,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment and where it stands; `corollary fmt` keeps them."""
+    """A comment and its position; `corollary fmt` keeps them."""
 
     text: str
     span: Span
@@ -116,12 +116,12 @@ class Lexer:
         self.declared.add(name)
 
     def at_end(self) -> bool:
-        """Skips white space and comments; True when nothing else is left."""
+        """Skip white space and comments; return whether nothing else is left."""
         self._skip()
         return self.position >= len(self.source.text)
 
     def clause(self) -> list[Token] | None:
-        """The tokens of the next clause with its full stop, or None where its text was not readable."""
+        """Return the tokens of the next clause with its full stop, or None if its text could not be read."""
         self._tokens = []
         depth, errors = _Depth(), self.error_count
         while not self.at_end() and self.error_count < MAX_ERRORS:
@@ -174,7 +174,7 @@ class Lexer:
         return text.startswith("%", at) and not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t\r\f\v\ufeff")
 
     def _skip_clause(self) -> None:
-        """Continues after the next full stop that ends a line (or at the end of the text)."""
+        """Continue after the next full stop that ends a line (or at the end of the text)."""
         stop = re.compile(r"\.\s*(?:\n|$)").search(self.source.text, self.position)
         self.position = stop.end() if stop else len(self.source.text)
 
@@ -234,7 +234,7 @@ class Lexer:
 
     def _expects_operand(self) -> bool:
         last = self._tokens[-1].type if self._tokens else None
-        # No comparison stands directly after a name in a directive: in `@prefix ex <http://…>` a colon is missing.
+        # No comparison can follow a name in a directive directly: in `@prefix ex <http://…>` a colon is missing.
         return last not in _OPERANDS or (last == "NAME" and self._tokens[0].type == "DIRECTIVE")
 
     def _emit(self, kind: str, value: Value, end: int) -> Token | None:
@@ -249,7 +249,7 @@ class Lexer:
         name = match.group(1)
         if name in self.declared:
             return False
-        # `rdf:type(X, Y)` is a prefixed name though nobody declared rdf; `rdf: p(X)` names a rule.
+        # `rdf:type(X, Y)` is a prefixed name even if rdf is not declared; `rdf: p(X)` names a rule.
         return name not in self.prefixes or not re.match(LOCAL, self.source.text[match.end() : match.end() + 1])
 
     def _string(self, quote_at: int) -> Token | None:
@@ -262,7 +262,7 @@ class Lexer:
             hint = f"close it with {text[quote_at]} on the same line; write \\n for a line break"
             self._report(catalogue.UNTERMINATED_STRING, "this string never ends", span, hint)
             self.position = line_end
-            # A full stop at the end of the line most likely ended the clause: go on with the next one.
+            # A full stop at the end of the line most likely ended the clause: continue with the next one.
             ends = text[quote_at:line_end].rstrip().endswith(".")
             return Token("END", ".", span) if ends else None
         value = self._unescaped(match.group()[1:-1], quote_at)
@@ -312,7 +312,7 @@ class Lexer:
         return self._emit("CONSTANT", Iri(iri), end)
 
     def _prefixed(self, match: re.Match[str]) -> Token | None:
-        """A prefixed name; None where the text is a plain word that a colon happens to follow."""
+        """Return a prefixed name; None if the text is a plain word that happens to be followed by a colon."""
         prefix, local = match.group(1) or "", match.group(2)
         if prefix in self.prefixes:
             if not local and self._tokens and self._tokens[0].value == "prefix":
@@ -331,7 +331,7 @@ class Lexer:
             hint = f"declare it: @prefix {prefix}: <http://…> .  (known: {known})"
             span = self.source.span(match.start(), match.start() + len(prefix) + 1)
             self._report(catalogue.UNKNOWN_PREFIX, f"the prefix '{prefix}:' is not declared", span, hint)
-            self.prefixes[prefix] = f"{prefix}:"  # said once
+            self.prefixes[prefix] = f"{prefix}:"  # reported once
         return self.prefixes[prefix] + local
 
     def _variable(self, name: str, end: int) -> Token | None:
@@ -363,14 +363,14 @@ class Lexer:
             return self._emit("FUNCTOR", word, end)
         if word in ("true", "false"):
             return self._emit("CONSTANT", word == "true", end)
-        # A capital letter starts a variable in an argument; alone in a body or a head the name is an atom without arguments.
+        # A capital letter starts a variable in an argument; alone in a body or a head, the name is an atom without arguments.
         return self._emit("VARIABLE" if word[0].isupper() else "NAME", word, end)
 
     def _in_body(self) -> bool:
         return any(token.type in ("ARROW", "QUERY") for token in self._tokens)
 
     def _ends_argument(self, end: int) -> bool:
-        """Whether a word that ends here stands alone; `<-` is an arrow only after a head, elsewhere it starts an IRI."""
+        """Return whether a word that ends here stands alone; `<-` is an arrow only after a head, elsewhere it starts an IRI."""
         match = _ENDS_ARGUMENT.match(self.source.text, end)
         if match is None or not match.group().endswith("<-"):
             return match is not None
@@ -378,7 +378,7 @@ class Lexer:
         return not self._in_body() and types.count("LPAR") == types.count("RPAR")
 
     def _is_distinct(self, end: int) -> bool:
-        """`count(distinct (X + Y) * 2)` and `distinct X`; `distinct(X)` is a name elsewhere."""
+        """Return whether `distinct` is the keyword, as in `count(distinct (X + Y) * 2)`; `distinct(X)` is a name elsewhere."""
         if not _OPEN.match(self.source.text, end):
             return True
         before = self._tokens[-2:]
@@ -402,7 +402,7 @@ class Lexer:
         return len(self._tokens) == 3 and self._tokens[0].value == "prefix" and self._tokens[1].type == "PREFIX_NAME"
 
     def _missing_stop(self) -> Token:
-        """Reports a @prefix without its full stop; what follows is most likely the next clause."""
+        """Report a @prefix without its full stop; the next clause most likely follows."""
         end = self._tokens[-1].span.end
         span = self.source.span(end, end + 1)
         self._report(catalogue.UNFINISHED_CLAUSE, "this @prefix has no full stop", span, "end it with ' .'")
@@ -412,7 +412,7 @@ class Lexer:
         return Token("END", ".", span)
 
     def _starts_dashed_comment(self) -> bool:
-        """Whether '--' stands where no number can: before a clause, or apart from what follows before an element of a body."""
+        """Return whether '--' stands where no number can: before a clause, or with a space before an element of a body."""
         if not self._tokens:
             return True
         types = [token.type for token in self._tokens]
@@ -424,14 +424,14 @@ class Lexer:
         )
 
     def _misplaced_comment(self, message: str, length: int) -> None:
-        """Nothing stands before this operator that could be computed with: the rest of the line was meant as a comment."""
+        """Report an operator without a left operand: the rest of the line was meant as a comment."""
         span = self.source.span(self.position, self.position + length)
         self._report(catalogue.UNEXPECTED_CHARACTER, message, span, "write // here")
         end = self.source.text.find("\n", self.position)
         self.position = len(self.source.text) if end < 0 else end
 
     def _broken_iri(self) -> None:
-        """Reports the character that an IRI cannot have and continues after the IRI."""
+        """Report a character that IRIs cannot contain, and continue after the IRI."""
         text = self.source.text
         readable = _IRI_PREFIX.match(text, self.position)
         assert readable is not None
@@ -454,7 +454,7 @@ class Lexer:
         self.position = end
 
     def _unexpected_characters(self) -> None:
-        """Reports a run of unreadable characters once, however long it is."""
+        """Report a run of unreadable characters once, however long it is."""
         text, start = self.source.text, self.position
         end = start + 1
         while end < len(text) and not (text[end].isspace() or text[end].isalnum() or _SYMBOL.match(text, end)):
@@ -475,7 +475,7 @@ class Lexer:
 
 
 class _Depth:
-    """How deep the expression under the cursor is: brackets around it and operators before it, which nest as well."""
+    """The depth of the current expression: parentheses around it and operators before it, which nest as well."""
 
     def __init__(self) -> None:
         self._operators = [0]
@@ -497,7 +497,7 @@ class _Depth:
 
 
 def number_value(lexeme: str) -> Value:
-    """An integer, a decimal where it has a point, a double where it has an exponent."""
+    """Return an integer; with a point, a decimal; with an exponent, a double."""
     if "e" in lexeme or "E" in lexeme:
         return float(lexeme)
     return Decimal(lexeme) if "." in lexeme else int(lexeme)

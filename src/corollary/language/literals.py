@@ -15,7 +15,7 @@ STANDARD_PREFIXES = {
     "pred": PRED,
     "rif": RIF,
     "xs": XSD,
-    "xsd": XSD,  # after xs: names are printed with this one
+    "xsd": XSD,  # after xs, because names are printed with the last prefix
     "rdf": RDF,
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "owl": "http://www.w3.org/2002/07/owl#",
@@ -23,7 +23,7 @@ STANDARD_PREFIXES = {
 
 
 class EscapeError(LiteralError):
-    """An escape that stands for no character; `start` and `end` are its place in the text."""
+    """Raised for an escape without a character; `start` and `end` are its position in the text."""
 
     def __init__(self, message: str, match: re.Match[str]) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 
 
 def unescape(text: str) -> str:
-    r"""The string that a text with `\n`, `\"`, `\u00e9` … stands for."""
+    r"""Return the string for a text with escapes such as `\n`, `\"`, `\u00e9`."""
 
     def replace(match: re.Match[str]) -> str:
         escape = match.group(1)

@@ -1,4 +1,4 @@
-"""Program text to `Program`: the whole front end, with every mistake of the text in one go."""
+"""From program text to `Program`: the whole front end, which reports all mistakes of the text at once."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def goes_on() -> None:
-    """Stop nothing."""
+    """Return without stopping anything."""
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """The content of a text as far as it could be read, and the diagnostics.
+    """The statements of a text as far as they could be read, and the diagnostics.
 
-    `comments` are complete only where facts were not joined: the fast path for facts passes over them.
+    `comments` are complete only if facts were not joined: the fast path for facts skips them.
     """
 
     program: Program
@@ -45,7 +45,7 @@ class Parsed:
 
 
 def parse_program(text: str | Source) -> Program:
-    """The program that a text says; raises `ProgramError` with everything that is wrong with the text.
+    """Return the program that a text says; raises `ProgramError` with everything that is wrong with the text.
 
     >>> parse_program("path(X, Y) :- edge(X, Y).").rules[0].name
     'r1'
@@ -57,7 +57,7 @@ def parse_program(text: str | Source) -> Program:
 
 
 def parse_query(text: str, prefixes: Mapping[str, str] | None = None) -> Query:
-    """A query as people type it: `path(1, X)`, with or without `?-` and full stop; `prefixes` are known in it."""
+    """Return a query as typed by people: `path(1, X)`, with or without `?-` and full stop; `prefixes` are known in it."""
     stripped = text.strip("\ufeff \t\r\n\f\v")
     if not stripped.startswith("?-"):
         stripped = f"?- {stripped}"
@@ -74,7 +74,7 @@ def parse_query(text: str, prefixes: Mapping[str, str] | None = None) -> Query:
 
 
 def read_source(path: Path | str) -> Source:
-    """The text of a file; raises `ProgramError` where there is no such file or where it is not UTF-8."""
+    """Return the text of a file; raises `ProgramError` where there is no such file or where it is not UTF-8."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -103,10 +103,10 @@ def parse(
     permissions: Permissions = TRUSTED,
     tick: Callable[[], None] = goes_on,
 ) -> Parsed:
-    """Reads as much of a text as can be read. `join_facts=False` keeps one statement per fact, as a formatter needs it.
+    """Read as much of a text as possible. `join_facts=False` keeps one statement per fact, as a formatter needs it.
 
-    `prefixes` were declared before the text begins, by the program that it is to be understood with. `permissions` are those
-    of where the text comes from; what it may not say is an error. `tick` is called now and then, and may stop it by raising.
+    `prefixes` are those declared by the program that the text belongs to. `permissions` depend on the origin of the
+    text; what they forbid is an error. `tick` is called now and then, and may stop it by raising.
     """
     source = text if isinstance(text, Source) else Source(text)
     with without_garbage_collection():
@@ -115,7 +115,8 @@ def parse(
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Reading and analysing make many objects and no cycles; with a large heap the collector would take most of the time."""
+    """Disable garbage collection inside the block: reading and analysing make many objects without cycles, and with a
+    large heap the collector would take most of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -190,7 +191,7 @@ class _Parser:
             lexer.diagnostics.append(mistake.diagnostic)
 
     def _doubt_name(self, name: Token) -> None:
-        """`ex:p(1).` is a fact of p; without a space after the colon a prefix was meant, most likely."""
+        """Warn about `ex:p(1).`, a fact of p: without a space after the colon, a prefix was most likely meant."""
         follower = name.span.source.text[name.span.end : name.span.end + 1]
         if not follower.isspace() and name.value not in self._doubted_names:
             self._doubted_names.add(name.value)
@@ -213,7 +214,7 @@ class _Parser:
         found: list[Diagnostic] = []
         nul = text.find("\0")
         if nul >= 0 and not any(known.kind is catalogue.CONTROL_CHARACTER for known in self._lexer.diagnostics):
-            span = source.span(nul, nul + 1)  # in a string or a comment, where the lexer takes any character
+            span = source.span(nul, nul + 1)  # in a string or a comment, where the lexer accepts any character
             found.append(Diagnostic(catalogue.CONTROL_CHARACTER, "unexpected control character U+0000", span, NUL_HINT))
         if not text.isascii() and (half := _SURROGATE.search(text)) is not None:
             message = f"U+{ord(half.group()):04X} is half of a pair of surrogates, and no character"

@@ -1,9 +1,9 @@
-"""Permissions of a text, by where it comes from.
+"""The permissions of a text, depending on its origin.
 
 A program that the host was started with, or that it makes itself, may read and write files (below their roots) and call
-functions of the host program. What arrives at run time (in a stream, an update file, a change file, `apply`, `add_rules`) may
-do none of that unless the host allows it; facts and cells of data never may. The reader asks before it evaluates anything,
-for a fact such as `p(score(1)).` calls its function while it is read.
+functions of the host program. Text that arrives at run time (in a stream, an update file, a change file, `apply`,
+`add_rules`) may do none of that unless the host allows it; facts and cells of data never may. The reader checks before
+it evaluates anything, because a fact such as `p(score(1)).` calls its function while it is read.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _DECLARATIONS = {InputDeclaration: "input", OutputDeclaration: "output", Functio
 
 @dataclass(frozen=True)
 class Permissions:
-    """Whether a text may have `@input`, `@output`, and functions of the host program.
+    """Whether a text may contain `@input`, `@output`, and functions of the host program.
 
-    `functions_in_rules` lets them stand in rules, which reading does not evaluate, and not in facts.
+    `functions_in_rules` allows them in rules, which reading does not evaluate, but not in facts.
     """
 
     inputs: bool = False
@@ -44,7 +44,7 @@ class Permissions:
 
     @classmethod
     def of(cls, allowed: Collection[str]) -> Permissions:
-        """Return the permissions that the words of the setting `allow` give."""
+        """Return the permissions for the words of the setting `allow`."""
         return cls(**dict.fromkeys(allowed, True))
 
     def allow(self, word: str) -> bool:
@@ -59,7 +59,7 @@ TO_COMPARE = Permissions(functions_in_rules=True)
 
 
 def refusals_of_clause(clause: Node, permissions: Permissions) -> Iterator[Diagnostic]:
-    """Yield an error for each thing in a clause that its text may not say, before anything in it is evaluated."""
+    """Yield an error for each forbidden thing in a clause, before anything in it is evaluated."""
     if permissions == TRUSTED:
         return
     if clause.token.type == "DIRECTIVE":
@@ -77,7 +77,7 @@ def refusals_of_clause(clause: Node, permissions: Permissions) -> Iterator[Diagn
 
 
 def refusals_of_program(program: Program, permissions: Permissions) -> Iterator[Diagnostic]:
-    """Yield the same for a program that was read before."""
+    """Yield an error for each forbidden thing in a program that was read before."""
     for statement in program.statements if permissions != TRUSTED else ():
         word = _DECLARATIONS.get(type(statement))
         if word is not None and not permissions.allow(_DIRECTIVES[word]):
@@ -107,7 +107,8 @@ def _is_of_host(name: str) -> bool:
 
 
 def _terms_in(elements: Collection[Node]) -> Iterator[Node]:
-    """The nodes of terms in heads and bodies, without the atoms around them: a predicate may have the name of a function."""
+    """Yield the nodes of terms in heads and bodies, without the atoms around them: a predicate may have the name of a
+    function."""
     for element in elements:
         while element.kind == "negated":
             element = element.children[0]
@@ -137,7 +138,7 @@ def _refused_calls(nodes: Iterable[Node | None], permissions: Permissions) -> It
 
 
 def _functions_in(thing: Any) -> Iterator[str]:
-    """The names of all functions and aggregates in a statement."""
+    """Yield the names of all functions and aggregates in a statement."""
     if isinstance(thing, FunctionTerm):
         yield thing.name
     elif isinstance(thing, (AggregateTerm, AggregateOperation)):

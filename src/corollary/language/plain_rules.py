@@ -1,7 +1,8 @@
 """The fast path for plain rules: atoms over variables and plain constants, negated or not, and simple comparisons.
 
-Only text that the parser would read the same way is taken; anything else (arithmetic, aggregates, terms, comments inside a rule,
-mistakes) is left to it. A program of many rules is mostly made of such ones, and the parser takes ten times as long for them.
+Only text that the parser would read in the same way is read here; anything else (arithmetic, aggregates, terms,
+comments inside a rule, mistakes) is left to it. Most rules of a long program are plain, and the parser takes ten times
+as long for them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _IS_VARIABLE, _IS_CONSTANT, _IS_WILDCARD = 1, 2, 3
 
 
 class RuleReader:
-    """Reads plain rules of one source; remembers what each term's text means."""
+    """Reads plain rules of one source; caches the terms of texts."""
 
     def __init__(self, source: Source, prefixes: Collection[str]) -> None:
         self._source = source
@@ -41,7 +42,7 @@ class RuleReader:
         self._names: dict[str, bool] = {}
 
     def read(self, start: int) -> tuple[Clause, int] | None:
-        """Return the rule that stands at `start` and where it ends; None where the parser has to read it."""
+        """Return the rule at `start` and where it ends; None if it is left to the parser."""
         text, source = self._source.text, self._source
         found = _HEAD.match(text, start)
         if found is None:
@@ -67,7 +68,7 @@ class RuleReader:
         if found.group(4) is not None:
             left = self._term(found.group(4), found.start(4), found.end(4))
             right = self._term(found.group(6), found.start(6), found.end(6))
-            # Behind a word may stand what makes it another term: a bracket, a colon, an exponent.
+            # The character after a word may make it another term: a bracket, a colon, an exponent.
             if left is None or right is None or isinstance(right, Wildcard):
                 return None
             return Comparison(found.group(5), left, right, Span(self._source, found.start(4), found.end(6)))
@@ -122,7 +123,7 @@ class RuleReader:
 _LONGEST, _MOST_ELEMENTS = (
     10_000,
     1_000,
-)  # characters of arguments, elements of a body; whether more may be is for the parser
+)  # characters of arguments, elements of a body; the parser decides whether more are allowed
 
 
 def _meaning(text: str) -> tuple[int, str | int | None]:

@@ -1,4 +1,4 @@
-"""Canonical text: `parse(print(p)) == p` for every program that the parser can give."""
+"""Canonical text: `parse(print(p)) == p` for every program that the parser can return."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 def print_program(program: Program) -> str:
-    """The whole program, one clause after the other; a printed program has no comments."""
+    """Return the whole program, one clause after the other; a printed program has no comments."""
     printer = Printer()
     return "".join(line + "\n" for statement in program.statements for line in printer.statement(statement))
 
 
 def print_rule(rule: Rule, prefixes: dict[str, str] | None = None) -> str:
-    """`head :- body.` of one rule on one line, without its name."""
+    """Return one rule, `head :- body.`, on one line without its name."""
     printer = Printer(prefixes)
     return printer.rule([rule.head], rule.body, width=None)
 
@@ -79,18 +79,18 @@ def print_term(term: Term, prefixes: dict[str, str] | None = None) -> str:
 
 
 def print_value(value: Value, prefixes: dict[str, str] | None = None) -> str:
-    """A constant as it is written in a program."""
+    """Return a constant as it is written in a program."""
     return Printer(prefixes).value(value)
 
 
 class Printer:
-    """Prints statements in order; prefixes that they declare are used from there on."""
+    """Prints statements in order; prefixes are used from their declaration on."""
 
     def __init__(self, prefixes: dict[str, str] | None = None) -> None:
         self._prefixes = {**STANDARD_PREFIXES, **(prefixes or {})}
 
     def statement(self, statement: Statement) -> Iterator[str]:
-        """The lines of one statement."""
+        """Yield the lines of one statement."""
         match statement:
             case FactBlock():
                 for row in statement.rows:
@@ -235,7 +235,7 @@ class Printer:
         return f"{self._name(name)}({inside})"
 
     def predicate(self, name: str) -> str:
-        """The name of a predicate as it stands in a rule."""
+        """Return the name of a predicate as written in a rule."""
         if isinstance(name, SizedName):
             return f"{self._name(name.written)}/{name.rpartition('/')[2]}"
         return name if name == EQUALITY else self._name(name)

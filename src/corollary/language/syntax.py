@@ -1,6 +1,7 @@
-"""One clause as a tree of what was written, before anyone asks what it means.
+"""The syntax tree of one clause, before its meaning is determined.
 
-The LALR parser of lark runs over the tokens of one clause and builds `Node`s bottom-up, so that depth costs no recursion.
+The LALR parser of lark runs over the tokens of one clause and builds `Node`s bottom-up, so that depth needs no
+recursion.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from corollary.language.lexer import Token
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A piece of a clause: `kind` names its production, `token` the word that makes it what it is."""
+    """A piece of a clause: `kind` names its production, `token` its characteristic word."""
 
     kind: str
     span: Span
@@ -31,7 +32,7 @@ class Node:
 
 
 class SyntaxMistake(Exception):
-    """The clause does not follow the grammar."""
+    """Raised for a clause that does not follow the grammar."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
@@ -39,7 +40,7 @@ class SyntaxMistake(Exception):
 
 
 def parse_clause(tokens: list[Token]) -> Node:
-    """The tree of one clause; raises `SyntaxMistake`."""
+    """Return the tree of one clause; raises `SyntaxMistake`."""
     parser = _parser().parse_interactive()
     try:
         for token in tokens:
@@ -52,7 +53,7 @@ def parse_clause(tokens: list[Token]) -> Node:
 
 
 class _NoLexer(LarkLexer):
-    """Stands in for lark's own lexer: tokens are fed to the parser directly."""
+    """A replacement for lark's own lexer: tokens are passed to the parser directly."""
 
     def __init__(self, _: object) -> None:
         pass
@@ -75,7 +76,7 @@ def _span(first: Node | Token, last: Node | Token) -> Span:
 
 
 class _Trees(Transformer[Any, Any]):
-    """Called by the parser for each production, children first."""
+    """The actions of the parser for each production, children first."""
 
     def clause(self, parts: list[Any]) -> Node:
         name, clause, end = parts
@@ -128,7 +129,7 @@ class _Trees(Transformer[Any, Any]):
         return self._leaf("operator", parts)
 
     def operator_call(self, parts: list[Any]) -> Node:
-        """An operator before its arguments: `<(X, Y)` is `X < Y`, and `+(X, Y, Z)` says that Z is the sum."""
+        """Return an operator written before its arguments: `<(X, Y)` is `X < Y`, and `+(X, Y, Z)` says that Z is the sum."""
         operator, _, items, closing = parts
         span = _span(operator, closing)
         kind = "comparison" if operator.type == "COMPARE" else "arithmetic"
@@ -243,7 +244,7 @@ def _explain(error: UnexpectedToken, expected: set[str], tokens: list[Token]) ->
 
 
 def _dashes(tokens: list[Token], wrong: Token) -> Span | None:
-    """Where two minus signs stand side by side before a token that does not fit: most likely a comment was meant."""
+    """Return where two minus signs are adjacent before a token that does not fit: most likely a comment was meant."""
     for first, second in pairwise(tokens):
         if second.span.start >= wrong.span.start:
             return None
@@ -269,7 +270,7 @@ def _expectation(expected: set[str]) -> str:
     if expected >= _OPERAND_STARTS:
         return "a term" if "NOT" not in expected else "an atom or a term"
     if expected & {"END", "RPAR", "RSQB"}:
-        expected = expected - {"COMPARE", "AS", "WITH"}  # true, and hardly ever what is missing
+        expected = expected - {"COMPARE", "AS", "WITH"}  # possible, but hardly ever what is missing
     names = [_NAMES[terminal] for terminal in _NAMES if terminal in expected] or ["something else"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 

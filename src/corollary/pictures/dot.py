@@ -20,7 +20,7 @@ _LOOK = {
 
 
 def dot(picture: Picture, *, clusters: bool) -> str:
-    """The text of a DOT file; with `clusters` a box has its rules inside, with their edges."""
+    """Return the text of a DOT file; with `clusters`, a box contains its rules and their edges."""
     lines = [
         "digraph {",
         f"  graph [label={quoted(picture.title, picture.summary)}, labelloc=t, labeljust=l, compound=true, rankdir=TB,",
@@ -39,7 +39,7 @@ def dot(picture: Picture, *, clusters: bool) -> str:
 
 
 def quoted(*lines: str) -> str:
-    """A DOT string of these lines, left-aligned where there are several; nothing in them has a meaning to Graphviz."""
+    """Return a DOT string of these lines, left-aligned if there are several; all special characters are escaped."""
     safe = [_CONTROL.sub("\ufffd", line).translate(_ESCAPES) for line in lines]
     return '"' + (safe[0] if len(safe) == 1 else "".join(f"{line}\\l" for line in safe)) + '"'
 
@@ -70,7 +70,7 @@ def _node(number: int, box: Box) -> Iterator[str]:
 
 
 def _edge(picture: Picture, edge: Edge, *, clusters: bool) -> str:
-    """Between clusters an edge leads from a rule to a rule for Graphviz, which cuts it at the borders."""
+    """Return a line for an edge; between clusters, Graphviz needs an edge between two rules, which it cuts at the borders."""
     source, target = picture.boxes[edge.source], picture.boxes[edge.target]
     attributes = _attributes(edge)
     start, end = _rule(edge.source, len(source.rows) - 1), _rule(edge.target, 0)

@@ -1,4 +1,4 @@
-"""One program, two graphs, four forms."""
+"""Drawing a program: two graphs, four formats."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from corollary.pictures.text import text
 
 # -- concentration -----------------------------------------------------------------------------------------------------
 
-# Fewer lines for the same edges: where many boxes feed the same boxes, all of their edges meet in one junction.
+# Fewer lines for the same edges: if many boxes feed the same boxes, all of their edges meet in one junction.
 #
-# Thirty rules that derive a predicate and forty that use it have 1,200 edges; through a junction they have 70 lines. A line
-# into a junction and a line out of it stand for the edge between their ends, and for nothing else.
+# Thirty rules that derive a predicate and forty that use it have 1,200 edges; through a junction they have 70 lines. A
+# line into a junction and a line out of it stand for exactly the edge between their ends.
 
-# Direct edges are easier to follow, as long as a person can follow them at all.
+# Up to this many, direct edges are easier to follow.
 MANY_EDGES = 250
-# What is left beyond that is no picture any more.
+# With more edges than this left, none is drawn.
 MAX_EDGES = 3000
 
 
 def concentrated(picture: Picture) -> Picture:
-    """A picture with few edges as it is; otherwise with junctions, and without any edge if that does not help."""
+    """Return a picture with few edges unchanged; otherwise with junctions, and without any edge if that does not help."""
     if len(picture.edges) <= MANY_EDGES:
         return picture
     boxes, edges = _with_junctions(picture)
@@ -53,7 +53,7 @@ def _with_junctions(picture: Picture) -> tuple[list[Box], list[Edge]]:
 
 
 def _bundles(edges: tuple[Edge, ...]) -> dict[tuple[Dependency, tuple[int, ...]], list[Edge]]:
-    """The edges by kind and by everything that their source feeds in this way."""
+    """Return the edges by kind and by all the targets that their source feeds in this way."""
     by_source: dict[tuple[Dependency, int], list[Edge]] = {}
     for edge in edges:
         by_source.setdefault((edge.kind, edge.source), []).append(edge)
@@ -70,9 +70,9 @@ Form: TypeAlias = Literal["svg", "dot", "mermaid", "text"]
 
 
 def draw(analysis: Analysis, *, graph: GraphName = "both", form: Form) -> str:
-    """The rule graph, the hyper-node graph, or both in one picture, as a text in the wanted form.
+    """Return the rule graph, the hyper-node graph, or both in one picture, as a text in the given format.
 
-    The same program always gives the same text. A program with errors has a picture too, as far as it could be read.
+    The same program always gives the same text. A program with errors has a picture of what could be read.
 
     >>> from corollary.analysis import analyse
     >>> from corollary.language import parse_program

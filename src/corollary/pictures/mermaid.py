@@ -19,7 +19,7 @@ _LINES = {Dependency.POSITIVE: "---", Dependency.NEGATIVE: "-.-|not|", Dependenc
 
 
 def mermaid(picture: Picture, *, subgraphs: bool) -> str:
-    """The text of a Mermaid file; with `subgraphs` a box has its rules inside, with their edges."""
+    """Return the text of a Mermaid file; with `subgraphs`, a box contains its rules and their edges."""
     title = ": ".join(part for part in (picture.title, picture.summary) if part)
     lines = ["---", f"title: {_yaml(title)}", "---", "flowchart TD"]
     if not picture.boxes:
@@ -39,12 +39,12 @@ def mermaid(picture: Picture, *, subgraphs: bool) -> str:
 
 
 def label(*lines: str) -> str:
-    """A quoted Mermaid label of these lines; nothing in them has a meaning to Mermaid."""
+    """Return a quoted Mermaid label of these lines; all special characters are escaped."""
     return '"' + "<br/>".join(_SPECIAL.sub(_entity, _CONTROL.sub("\ufffd", line)) for line in lines) + '"'
 
 
 def _yaml(title: str) -> str:
-    """A JSON string is a YAML string too."""
+    """Return the title as a YAML string, for which JSON is valid."""
     return json.dumps(_CONTROL.sub("\ufffd", title), ensure_ascii=False)
 
 

@@ -14,7 +14,7 @@ from corollary.program import Rule
 
 GraphName: TypeAlias = Literal["rules", "hyper-nodes", "both"]
 
-# More edges than that inside one box are a black square: the box says how many there are.
+# More edges than this inside one box would be a black square; the box shows their number instead.
 MAX_INNER_EDGES = 400
 NOT_STRATIFIED = "not stratified"
 _SHOWN_REASONS = 6
@@ -33,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Edge:
-    """`target` uses what `source` derives; both are positions, of boxes or of rows. `reason` is for a tooltip."""
+    """`target` uses what `source` derives; both are positions of boxes or of rows. `reason` is for a tooltip."""
 
     source: int
     target: int
@@ -43,7 +43,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Box:
-    """A hyper-node with its rules, or one rule. Without rows it is a junction, where edges meet and part again."""
+    """A hyper-node with its rules, or one rule. Without rows it is a junction, where edges meet and separate again."""
 
     name: str
     rows: tuple[Row, ...]
@@ -58,14 +58,14 @@ class Box:
 
     @property
     def heading(self) -> str:
-        """The module as people read it: `left-linear ×3` where it has three of a kind."""
+        """The module as text: `left-linear ×3` if there are three of a kind."""
         counts = Counter(self.module.split("+"))
         return " + ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
 
 
 @dataclass(frozen=True)
 class Picture:
-    """`boxes` are in topological order, so that an edge that points backwards belongs to a cycle."""
+    """Boxes and edges; `boxes` are in topological order, so an edge that points backwards belongs to a cycle."""
 
     title: str
     counts: tuple[str, ...]
@@ -79,14 +79,14 @@ class Picture:
 
 
 def picture_of(analysis: Analysis, graph: GraphName) -> Picture:
-    """The rules of a program, its hyper-nodes, or its hyper-nodes with the rule graph inside each."""
+    """Return the rules of a program, its hyper-nodes, or its hyper-nodes with the rule graph inside each."""
     boxes, edges = _rule_boxes(analysis) if graph == "rules" else _hyper_node_boxes(analysis, inner=graph == "both")
     stratified = _is_stratified(analysis.graph)
     return Picture(_title(analysis), _counts(analysis.graph, stratified), stratified, tuple(boxes), tuple(edges))
 
 
 def _title(analysis: Analysis) -> str:
-    """The file that the rules stand in, or both, or the first of several; `program` for a text without a name."""
+    """Return the file of the rules, or both files, or the first of several; `program` for a text without a name."""
     names = dict.fromkeys(rule.span.source.name for rule in analysis.graph.rules.values() if rule.span)
     files = [Path(name).name for name in names if not name.startswith("<")]
     if len(files) > 2:
@@ -95,7 +95,7 @@ def _title(analysis: Analysis) -> str:
 
 
 def _counts(graph: RuleGraph, stratified: bool) -> tuple[str, ...]:
-    """`7 rules`, `4 hyper-nodes`, `2 strata`, and `not stratified` where that is so; nothing without rules."""
+    """Return `7 rules`, `4 hyper-nodes`, `2 strata`, and `not stratified` if that is so; nothing without rules."""
     if not graph.rules:
         return ()
     counts = [
@@ -138,7 +138,7 @@ def _hyper_node_boxes(analysis: Analysis, *, inner: bool) -> tuple[list[Box], li
 
 
 def _found(graph: RuleGraph, names: Sequence[str]) -> list[tuple[int, int, Dependency]]:
-    """The rule edges among these rules, by position, one for each kind."""
+    """Return the rule edges among these rules, by position, one for each kind."""
     position = {name: index for index, name in enumerate(names)}
     found = [
         (position[source], position[target], kind)
@@ -166,14 +166,14 @@ def _hyper_edges(graph: RuleGraph) -> Iterator[Edge]:
 
 
 def _rule_edges(graph: RuleGraph, names: Iterable[str]) -> Iterator[tuple[str, str, Dependency]]:
-    """The edges out of these rules, one for each kind."""
+    """Yield the edges out of these rules, one for each kind."""
     for source, target, kinds in graph.rule_edges.edges_out_of(names):
         for kind in kinds:
             yield source, target, kind
 
 
 def _reason(graph: RuleGraph, pairs: list[tuple[str, str]]) -> str:
-    """`r3 → r7 by p3`, for a few of the pairs in the order of the program."""
+    """Return `r3 → r7 by p3`, for a few of the pairs in the order of the program."""
     position = graph.positions
     ordered = sorted(pairs, key=lambda pair: (position[pair[0]], position[pair[1]]))
     shown = [f"{source} → {target} by {graph.rules[source].head.predicate}" for source, target in ordered]
@@ -193,7 +193,7 @@ def _is_stratified(graph: RuleGraph) -> bool:
 
 
 def _homes(graph: RuleGraph) -> dict[str, int]:
-    """The position of each rule's hyper-node."""
+    """Return the position of each rule's hyper-node."""
     return {name: position for position, node in enumerate(graph.hyper_nodes) for name in node.rules}
 
 
@@ -202,7 +202,7 @@ def _counted(count: int, one: str, many: str) -> str:
 
 
 def _short_name(node: HyperNode) -> str:
-    """`{r1, r2}`, or `{r1, r2, r3, r4, … 40 rules}` where there are many; the first rule tells hyper-nodes apart."""
+    """Return `{r1, r2}`, or `{r1, r2, r3, r4, … 40 rules}` if there are many; the first rule identifies a hyper-node."""
     if len(node.rules) <= _SHOWN_MEMBERS:
         return str(node)
     return "{" + ", ".join(node.rules[: _SHOWN_MEMBERS - 2]) + f", … {len(node.rules)} rules}}"

@@ -9,21 +9,21 @@ from corollary.analysis import Dependency, ModuleKind
 
 # -- measure -----------------------------------------------------------------------------------------------------------
 
-# How much room a text takes, without knowing the font of the viewer.
+# The width of a text, without knowing the viewer's font.
 
-# Of the usual monospaced fonts the widest (DejaVu Sans Mono, Menlo) take 0.602 of their size for a character.
+# Among the usual monospaced fonts, the widest (DejaVu Sans Mono, Menlo) take 0.602 of their size for a character.
 _MONOSPACE = 0.605
 # Bold sans-serif text of names and counts; wide letters are rare enough.
 _SANS_SERIF = 0.6
 
 
 def cells(text: str) -> int:
-    """The width of a text in a monospaced font: two for an East Asian character or emoji, none for a combining mark."""
+    """Return the width of a text in a monospaced font: two for an East Asian character or emoji, none for a combining mark."""
     return len(text) if text.isascii() else sum(map(_cells_of, text))
 
 
 def shortened(text: str, room: int) -> str:
-    """The text, or as much of its beginning as fits with `…` into that many cells."""
+    """Return the text, or as much of its beginning as fits into this many cells, with `…`."""
     if cells(text) <= room:
         return text
     kept, used = [], 1
@@ -62,7 +62,7 @@ SANS_SERIF = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', 'Libe
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a kind of module: of the heading and the chips, of the border, and of text on either."""
+    """The colours of a kind of module: of the heading and the chips, of the border, and of text on each."""
 
     light: str
     line: str
@@ -71,7 +71,7 @@ class Palette:
 
 @dataclass(frozen=True)
 class EdgeStyle:
-    """How an edge looks, with shorter dashes inside a box, and what it says about its ends."""
+    """The look of an edge, with shorter dashes inside a box, and its meaning in the legend."""
 
     colour: str
     dashes: str
@@ -97,5 +97,5 @@ EDGES = {
 
 
 def kind_of(module: str) -> ModuleKind:
-    """The kind of a module by its name; of several modules in one hyper-node the first."""
+    """Return the kind of a module by its name; of several modules in one hyper-node the first."""
     return ModuleKind(module.partition("+")[0].removesuffix("-guarded"))

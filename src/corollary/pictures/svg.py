@@ -1,4 +1,4 @@
-"""The picture of a program as one SVG that needs nothing else: no script, no font, no other file."""
+"""The picture of a program as one self-contained SVG: no script, no font, no other file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corollary.pictures.style import monospaced, sans_serif, shortened
 
 # -- contents ----------------------------------------------------------------------------------------------------------
 
-# The content of each box of an SVG, and the room that it takes: a heading, rows of rules, arcs.
+# The contents of each box of an SVG, and their size: a heading, rows of rules, arcs.
 
 RULE_SIZE = 12.0
 HEADING_SIZE = 11.0
@@ -25,7 +25,7 @@ _LINE_HEIGHT, _ROW_PADDING, _ROW_GAP = 16.0, 4.0, 5.0
 _SIDE, _AROUND, _NAME_GAP = 7.0, 8.0, 9.0
 _INDENT = monospaced("  ", RULE_SIZE)
 _JUNCTION = Size(9.0, 9.0)
-# With more rules than that only their names are shown; the texts are tooltips.
+# With more rules than this only their names are shown; the texts are tooltips.
 _MANY_RULES = 80
 _FEW_RULES = 8
 _MAX_NAME, _MAX_HEADING = 24, 48
@@ -34,7 +34,7 @@ _PLAIN = ModuleKind.NONRECURSIVE.value
 
 @dataclass(frozen=True)
 class PlacedRow:
-    """A rule in its box: its chip, its name, and the lines of its text; `text_x`, `baseline` is where they begin."""
+    """A rule in its box: its chip, its name, and the lines of its text, which begin at `text_x`, `baseline`."""
 
     row: Row
     chip: Rectangle
@@ -44,7 +44,7 @@ class PlacedRow:
     baseline: float
 
     def lines_at(self) -> list[tuple[float, float, str]]:
-        """The lines with their places in the chip; all but the first are indented."""
+        """Return the lines with their positions in the chip; all but the first are indented."""
         return [
             (self.text_x + (_INDENT if index else 0.0), self.baseline + _LINE_HEIGHT * index, line)
             for index, line in enumerate(self.lines)
@@ -53,7 +53,7 @@ class PlacedRow:
 
 @dataclass(frozen=True)
 class Contents:
-    """Everything is relative to the upper left corner of the box."""
+    """The contents of a box, relative to its upper left corner."""
 
     size: Size
     heading: str = ""
@@ -64,7 +64,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class _Detail:
-    """How much a picture shows of each rule, which depends on how many there are."""
+    """How much a picture shows of each rule, depending on the number of rules."""
 
     texts: bool
     room: int
@@ -72,7 +72,7 @@ class _Detail:
 
 
 def contents_of(picture: Picture, *, headings: bool) -> list[Contents]:
-    """The contents of each box, in order; `headings` says whether boxes are hyper-nodes, which have one."""
+    """Return the contents of each box, in order; `headings` tells whether boxes are hyper-nodes, which have a heading."""
     rules = sum(len(box.rows) for box in picture.boxes)
     detail = _Detail(rules <= _MANY_RULES, 60 if rules <= _FEW_RULES else 46, headings)
     return [_contents(box, detail) for box in picture.boxes]
@@ -84,7 +84,7 @@ def _contents(box: Box, detail: _Detail) -> Contents:
     arcs, note = arcs_of(box.inner), box.note
     if any(arc.lane >= MAX_LANES for arc in arcs):
         arcs, note = [], f"{len(arcs)} edges among these rules"
-    # In a large picture the colour is enough for the many boxes of the plainest kind.
+    # In a large picture, the many boxes of the general kind are recognised by their colour alone.
     heading = "" if not detail.headings or (not detail.texts and box.module == _PLAIN) else _short_heading(box)
     top = HEADING_HEIGHT + _AROUND - 2 if heading else _AROUND - 3
     left = _AROUND + side_room(arcs, on_right=False)
@@ -115,7 +115,7 @@ def _curves(arcs: list[Arc], rows: list[tuple[float, float, float]]) -> tuple[tu
 def _place(
     box: Box, written: list[tuple[str, tuple[str, ...]]], area: Rectangle, columns: int, named: float
 ) -> list[PlacedRow]:
-    """The rows from top to bottom, or in a grid where only names are shown."""
+    """Return the rows from top to bottom, or in a grid if only names are shown."""
     rows: list[PlacedRow] = []
     width = (area.width - (columns - 1) * _ROW_GAP) / columns
     y = area.y
@@ -129,7 +129,7 @@ def _place(
 
 
 def _written(row: Row, detail: _Detail) -> tuple[str, tuple[str, ...]]:
-    """The name and the lines of a rule as far as there is room for them."""
+    """Return the name and the lines of a rule, as far as there is room for them."""
     name = shortened(row.name, _MAX_NAME)
     if not detail.texts:
         return name, ()
@@ -137,7 +137,7 @@ def _written(row: Row, detail: _Detail) -> tuple[str, tuple[str, ...]]:
     body = row.text.removeprefix(row.head)
     if whole == row.text or body == row.text:
         return name, (whole,)
-    # A long rule shows its head on one line and its body on the next.
+    # A long rule has its head on one line and its body on the next.
     arrow, _, rest = body.strip().partition(" ")
     return name, (shortened(f"{row.head} {arrow}", detail.room), shortened(rest, detail.room - 2))
 
@@ -151,7 +151,7 @@ def _text_width(lines: tuple[str, ...]) -> float:
 
 _FIRST_REACH, _NEXT_REACH, _ROOM = 17.0, 9.0, 5.0
 _PORT = 5.0
-# A loop stays between the arcs that end at its row and those that begin there, and leaves room for their heads.
+# A loop is placed between the arcs that end at its row and those that begin there, with room for their heads.
 _PORT_AT_LOOP, _LOOP_IN, _LOOP_OUT = 9.0, -2.0, 5.0
 _LONELY_LOOP = 5.5
 MAX_LANES = 16
@@ -171,7 +171,7 @@ class Arc:
 
 
 def arcs_of(edges: Sequence[Edge]) -> list[Arc]:
-    """Each edge in the first lane of its side that is free between its rows, short ones first."""
+    """Return each edge in the first lane of its side that is free between its rows, short edges first."""
     lanes: dict[bool, list[list[tuple[float, float]]]] = {True: [], False: []}
     loops: dict[int, int] = {}
     found: dict[int, Arc] = {}
@@ -186,13 +186,13 @@ def arcs_of(edges: Sequence[Edge]) -> list[Arc]:
 
 
 def side_room(arcs: Sequence[Arc], *, on_right: bool) -> float:
-    """How much room the arcs of one side need."""
+    """Return how much room the arcs of one side need."""
     lanes = [arc.lane for arc in arcs if arc.on_right is on_right]
     return _reach(max(lanes)) + _ROOM if lanes else 0.0
 
 
 def curves_of(arcs: Sequence[Arc], rows: Sequence[tuple[float, float, float]], head: float) -> list[Curve]:
-    """The curve of each arc; a row is given by its left, its right and its middle from top to bottom."""
+    """Return the curve of each arc; a row is given by its left, its right and its vertical middle."""
     with_loop = {(arc.edge.source, arc.on_right) for arc in arcs if arc.is_loop}
     with_arc = {(row, arc.on_right) for arc in arcs if not arc.is_loop for row in (arc.edge.source, arc.edge.target)}
     curves: list[Curve] = []
@@ -206,7 +206,7 @@ def curves_of(arcs: Sequence[Arc], rows: Sequence[tuple[float, float, float]], h
             # An arc leaves its row on the side towards its other end, and arrives on the side that it comes from.
             start += out * (_PORT_AT_LOOP if (arc.edge.source, arc.on_right) in with_loop else _PORT)
             end -= out * (_PORT_AT_LOOP if (arc.edge.target, arc.on_right) in with_loop else _PORT)
-        # A cubic curve comes three quarters of the way to its control points.
+        # A cubic curve reaches three quarters of the way to its control points.
         far = side + out * _reach(arc.lane) * 4 / 3
         curves.append(Curve(((side, start), (far, start), (far, end), (side + out * head, end))))
     return curves
@@ -234,35 +234,35 @@ def _free_lane(lanes: list[list[tuple[float, float]]], span: tuple[float, float]
 
 # -- svg ---------------------------------------------------------------------------------------------------------------
 
-# XML 1.0 has no way to write these characters, not even as a reference.
+# XML 1.0 cannot represent these characters, not even as references.
 _IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 _TO_ESCAPE = re.compile("[&<>\"']")
 
 
 def escaped(text: str) -> str:
-    """The text for an element or a quoted attribute; characters that XML cannot have become U+FFFD."""
+    """Return the text for an element or a quoted attribute; characters that XML cannot represent become U+FFFD."""
     return _TO_ESCAPE.sub(lambda found: _ESCAPES[found[0]], _IMPOSSIBLE.sub("\ufffd", text))
 
 
 def element(name: str, *children: str, **attributes: str | float) -> str:
-    """An element whose children are XML already; `stroke_width=2` is the attribute `stroke-width="2"`."""
+    """Return an element whose children are XML already; `stroke_width=2` is the attribute `stroke-width="2"`."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
     return f"<{name}{written}>{''.join(children)}</{name}>" if children else f"<{name}{written}/>"
 
 
 def group(children: Iterable[str], **attributes: str | float) -> str:
-    """The elements on a line each, in a `g`."""
+    """Return the elements, one per line, in a `g`."""
     return element("g", "\n", *(f"{child}\n" for child in children), **attributes)
 
 
 def number(value: float) -> str:
-    """At most one digit after the point: a tenth of a pixel is not to be seen."""
+    """Return the number with at most one digit after the point: a tenth of a pixel is invisible."""
     return f"{round(value, 1) + 0.0:g}" if abs(value) < 100_000 else f"{value:.1f}".removesuffix(".0")
 
 
 def path(curve: Curve) -> str:
-    """The `d` of a curve; pieces that go straight down or up are lines."""
+    """Return the `d` attribute of a curve; vertical pieces are lines."""
     x, y = curve.points[0]
     parts = [f"M{number(x)} {number(y)}"]
     for (x, _), (bx, by), (cx, cy), (dx, dy) in curve.pieces():
@@ -281,12 +281,12 @@ def _value(value: str | float) -> str:
 
 
 def marker_of(kind: Dependency) -> str:
-    """The id of the head of an edge."""
+    """Return the id of the head of an edge."""
     return f"corollary-{kind.value}"
 
 
 def markers() -> list[str]:
-    """A head for each kind of edge; it begins where its line ends and is `HEAD_LENGTH` long."""
+    """Return a head for each kind of edge; it begins where its line ends and is `HEAD_LENGTH` long."""
     return [_marker(kind, shape) for kind, shape in _SHAPES.items()]
 
 
@@ -318,7 +318,7 @@ _ROW, _ABOVE = 22.0, 26.0
 
 
 def legend(kinds: Sequence[ModuleKind], width: float) -> tuple[str, float]:
-    """The legend for all edges and for these kinds of modules, in as many rows as it needs, and its height."""
+    """Return the legend for all edges and for these kinds of modules, in as many rows as needed, and its height."""
     items = [(_sample(edge), _LINE, f"{edge.value}: {look.meaning}") for edge, look in style.EDGES.items()]
     items += [(_swatch(kind), _SWATCH, kind.value) for kind in ModuleKind if kind in kinds]
     parts: list[str] = []
@@ -365,7 +365,7 @@ _CSS = ".edge:hover path{stroke-width:3.2}.rule:hover rect{stroke-opacity:1}"
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture with the contents and the places of its boxes."""
+    """A picture with the contents and the positions of its boxes."""
 
     picture: Picture
     contents: tuple[Contents, ...]
@@ -373,7 +373,7 @@ class Drawing:
 
 
 def drawing_of(picture: Picture, *, hyper_nodes: bool) -> Drawing:
-    """Measures and places everything; `hyper_nodes` says whether a box is a hyper-node or a rule."""
+    """Measure and place everything; `hyper_nodes` tells whether a box is a hyper-node or a rule."""
     contents = contents_of(picture, headings=hyper_nodes)
     links = [
         Link(edge.source, edge.target, 0.0 if picture.boxes[edge.target].is_junction else HEAD_LENGTH)
@@ -384,7 +384,7 @@ def drawing_of(picture: Picture, *, hyper_nodes: bool) -> Drawing:
 
 
 def svg(drawing: Drawing) -> str:
-    """The text of an SVG document."""
+    """Return the text of an SVG document."""
     picture, layout = drawing.picture, drawing.layout
     title = shortened(picture.title, _MAX_TITLE)
     body_width = max(layout.width + _GUTTER + _BAND_SIDE, _MIN_WIDTH, sans_serif(title, _TITLE_SIZE))
@@ -459,7 +459,7 @@ def _body(drawing: Drawing, width: float, left: float) -> list[str]:
 
 def _band(band: Band, width: float) -> str:
     height = band.bottom - band.top
-    # In a band taller than a screen the label stays where the reader begins.
+    # In a band taller than a screen the label stays at the top, where the reader begins.
     middle = band.top + min(height / 2, _LABEL_AT_MOST)
     label = element(
         "text",

@@ -1,4 +1,4 @@
-"""The picture of a program for a terminal: its boxes in topological order, with what each needs and feeds."""
+"""The picture of a program for a terminal: its boxes in topological order, each with what it needs and feeds."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SHOWN = 12
 
 
 def text(picture: Picture, *, hyper_nodes: bool) -> str:
-    """A listing by stratum; `hyper_nodes` says whether a box is a hyper-node or a rule."""
+    """Return a listing by stratum; `hyper_nodes` tells whether a box is a hyper-node or a rule."""
     lines = [" · ".join([picture.title, *picture.counts])]
     if not picture.boxes:
         lines += ["", "This program has no rules."]
         return "\n".join(lines) + "\n"
     needs, feeds = _by_box(picture, incoming=True), _by_box(picture, incoming=False)
-    # The topological order may come back to a stratum; a reader wants to see it once.
+    # The topological order may return to a stratum, but each is listed once.
     for stratum in sorted({box.stratum for box in picture.boxes}):
         lines += ["", f"stratum {stratum}"]
         for number, box in enumerate(picture.boxes):
@@ -44,7 +44,7 @@ def _box(box: Box, *, hyper_nodes: bool) -> Iterator[str]:
 
 
 def _edges(picture: Picture, edges: Sequence[Edge], *, incoming: bool) -> Iterator[str]:
-    """A line for each kind, with the arrow in the direction of the data: `needs r1 ──▶`, `feeds ──▶ r3`."""
+    """Yield a line for each kind of edge, with the arrow in the direction of the data: `needs r1 ──▶`, `feeds ──▶ r3`."""
     word = "needs" if incoming else "feeds"
     for kind, same in _by_kind(edges):
         names = _listed([picture.boxes[edge.source if incoming else edge.target].name for edge in same])
@@ -71,7 +71,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _printable(rule: str) -> str:
-    """A string in a rule may hold characters that would move the cursor of a terminal."""
+    """Return the rule without characters that would move the cursor of a terminal."""
     return "".join(character if character.isprintable() else "\ufffd" for character in rule)
 
 

@@ -18,13 +18,13 @@ Aggregate: TypeAlias = Callable[[Sequence[Value]], Value]
 
 
 def find_aggregate(name: str) -> str | None:
-    """The canonical name of the aggregate that `name` means (`MED` is `median`), or None."""
+    """Return the canonical name of the aggregate that `name` means (`MED` is `median`), or None."""
     lowered = name.lower()
     return _ALIASES.get(lowered, lowered) if lowered in AGGREGATES or lowered in _ALIASES else None
 
 
 def aggregate(function: str, values: Sequence[Value], *, distinct: bool = False) -> Value:
-    """The aggregate of a non-empty group; raises `EvaluationError` when a value has a type it cannot take."""
+    """Return the aggregate of a nonempty group; raise `EvaluationError` for a value of a type that it does not take."""
     if distinct:
         values = list({identity(value): value for value in values}.values())
     return AGGREGATES[function](values)
@@ -40,7 +40,9 @@ def _sum(values: Sequence[Value]) -> Value:
         return _exact_total(numbers)
     if all(type(value) is float for value in values):
         try:
-            if total := math.fsum(numbers):  # rounds correctly; zeros and what it cannot sum are looked at below
+            if total := math.fsum(
+                numbers
+            ):  # correctly rounded; zeros, and sums that it cannot compute, are handled below
                 return total
         except (OverflowError, ValueError):
             pass
@@ -58,7 +60,7 @@ def _average(values: Sequence[Value]) -> Value:
 
 
 def _exact_total(numbers: Sequence[Number]) -> Number:
-    """The sum of those numbers that are no doubles."""
+    """Return the sum of the numbers that are not doubles."""
     total: Value = 0
     for number in numbers:
         if not isinstance(number, float):
@@ -73,9 +75,11 @@ def _mean(numbers: Sequence[Number]) -> float:
 
 
 def _unless_exact(numbers: Sequence[Number], divisor: int, values: Sequence[Value]) -> Value:
-    """Return the number nearest to the sum of `numbers` divided by `divisor`: a double, or an xsd:float where no value is one.
+    """Return the number nearest to the sum of `numbers` divided by `divisor`: a double, or an xsd:float if no value is
+    a double.
 
-    The exact result is rounded once, so that it depends neither on the order of the bindings nor on how they were split.
+    The exact result is rounded once, so that it depends neither on the order of the bindings nor on how they were
+    partitioned.
     """
     special = _special_sum(numbers)
     is_double = any(type(value) is float for value in values)
@@ -86,9 +90,9 @@ def _unless_exact(numbers: Sequence[Number], divisor: int, values: Sequence[Valu
 
 
 def _special_sum(numbers: Sequence[Number]) -> float | None:
-    """The sum where an infinity or NaN decides it, or where every number is a zero; None otherwise.
+    """Return the sum if an infinity or NaN decides it, or if every number is zero; otherwise None.
 
-    Raise `EvaluationError` where the exact numbers alone are beyond all doubles, as arithmetic does.
+    Raise `EvaluationError` if the exact numbers alone exceed all doubles, as arithmetic does.
     """
     doubles = [number for number in numbers if isinstance(number, float)]
     infinite = [double for double in doubles if not math.isfinite(double)]
@@ -101,7 +105,7 @@ def _special_sum(numbers: Sequence[Number]) -> float | None:
 
 
 def _exact_sum(numbers: Sequence[Number]) -> Fraction:
-    """The sum of finite numbers. `fsum` rounds it correctly; what it cut off is summed again until nothing is left."""
+    """Return the sum of finite numbers. `fsum` rounds it correctly; the remainder is summed again until nothing is left."""
     doubles = [number for number in numbers if isinstance(number, float)]
     total = Fraction(_exact_total(numbers))
     try:
@@ -123,7 +127,7 @@ def _nearest(exact: Fraction) -> float:
 
 
 def _rounded_to_odd(exact: Fraction) -> float:
-    """A double beside the exact number from which xsd:float is rounded as from the number itself: not halfway by accident."""
+    """Return a double from which rounding to xsd:float gives the same as from the exact number: never a tie by accident."""
     nearest = _nearest(exact)
     if not math.isfinite(nearest) or Fraction(nearest) == exact or struct.pack("<d", nearest)[0] & 1:
         return nearest
@@ -154,9 +158,9 @@ def _extreme(symbol: str) -> Aggregate:
     def extreme(values: Sequence[Value]) -> Value:
         numbers = [number_of(value) for value in values]
         nans = [value for value, number in zip(values, numbers, strict=True) if number != number]
-        if nans and None not in numbers:  # NaN is in no order: one of them makes the result NaN, wherever it stands
+        if nans and None not in numbers:  # NaN has no order: one of them makes the result NaN, whatever its position
             return min(nans, key=lambda nan: type(nan) is not float)
-        compare(symbol, values[0], values[0])  # a single value without an order has no extreme either
+        compare(symbol, values[0], values[0])  # a single value without an order has no extreme, either
         return reduce(better, values)
 
     return extreme
@@ -170,7 +174,8 @@ def _numbers(name: str, values: Sequence[Value]) -> Sequence[Number]:
 
 
 def _by_value(pair: tuple[Number, Value]) -> tuple[bool, Number, int, float]:
-    """NaN first, then by value; of equal numbers the exact one first, then xsd:float, then the double; -0.0 before 0.0."""
+    """Return a sort key: NaN first, then by value; of equal numbers the exact one first, then xsd:float, then the
+    double; -0.0 before 0.0."""
     number, value = pair
     nan = number != number
     kind = 2 if type(value) is float else isinstance(number, float)

@@ -1,7 +1,7 @@
-"""Arithmetic and comparison on values: the one definition that every engine has to agree with.
+"""Arithmetic and comparison on values: the one definition that every engine must agree with.
 
 Integers and decimals are exact; with a double on either side the result is a double. `/` rounds to 18 digits after the
-point (half to even); `div` and `%` truncate towards zero. What has no value raises `EvaluationError`.
+point (half to even); `div` and `%` truncate towards zero. An operation without a value raises `EvaluationError`.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ ARITHMETIC_OPERATORS = ("+", "-", "*", "/", "div", "%")
 
 
 class EvaluationError(Exception):
-    """An expression has no value for these arguments (a wrong type, a division by zero, an overflow)."""
+    """Raised if an expression has no value for its arguments (a wrong type, a division by zero, an overflow)."""
 
 
 def is_number(value: Value) -> bool:
-    """Whether a constant is a number that Python computes with; `number_of` tells those of xsd:float too."""
+    """Return whether a constant is a number that Python computes with; `number_of` also covers xsd:float."""
     return type(value) in (int, Decimal, float)
 
 
 def number_of(value: Value) -> Number | None:
-    """The number that a constant is, also one of xsd:float; None where it is none."""
+    """Return the number of a constant, including one of xsd:float; None if it is not a number."""
     if isinstance(value, Literal):
         return single_of(value)
     return value if is_number(value) else None  # type: ignore[return-value]
 
 
 def calculate(symbol: str, left: Value, right: Value) -> Value:
-    """`left symbol right` for one of `ARITHMETIC_OPERATORS`."""
+    """Return `left symbol right` for one of `ARITHMETIC_OPERATORS`."""
     if not (is_number(left) and is_number(right)):
         return _calculate_single(symbol, left, right)
     try:
@@ -52,7 +52,7 @@ def calculate(symbol: str, left: Value, right: Value) -> Value:
 
 
 def _calculate_single(symbol: str, left: Value, right: Value) -> Value:
-    """With xsd:float on one side the result is one, unless the other side is a double."""
+    """Return the result with an xsd:float on one side: an xsd:float, unless the other side is a double."""
     numbers = number_of(left), number_of(right)
     if numbers[0] is None or numbers[1] is None:
         raise EvaluationError(f"'{symbol}' needs numbers")
@@ -72,14 +72,14 @@ def negate(value: Value) -> Value:
 
 
 def compare(symbol: str, left: Value, right: Value) -> bool:
-    """Whether `left symbol right` holds: numbers by value across types, everything else within its own type."""
+    """Return whether `left symbol right` holds: numbers by value across types, everything else within its own type."""
     if symbol in ("=", "!="):
         return equal(left, right) is (symbol == "=")
     if type(left) is type(right) and isinstance(left, (str, bool, Iri)):
         return _ORDER[symbol](left, right)
     a, b = number_of(left), number_of(right)
     if a is not None and b is not None:
-        return a == a and b == b and _ORDER[symbol](a, b)  # NaN is in no order
+        return a == a and b == b and _ORDER[symbol](a, b)  # NaN has no order
     if isinstance(left, Literal) and isinstance(right, Literal):
         here, there = place_of(left), place_of(right)
         if here is not None and there is not None and here[0] == there[0]:
@@ -88,7 +88,7 @@ def compare(symbol: str, left: Value, right: Value) -> bool:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Equality as `=` has it: numbers and moments by value, everything else by identity."""
+    """Return whether `=` holds: numbers and moments by value, everything else by identity."""
     a, b = number_of(left), number_of(right)
     if a is not None and b is not None:
         return a == b
@@ -143,7 +143,7 @@ def _double_quotient(left: float, right: float) -> Value:
         raise EvaluationError("no integer quotient")
     if math.isinf(right):
         return 0
-    return math.trunc(Fraction(left) / Fraction(right))  # exact, so that the remainder is what is left
+    return math.trunc(Fraction(left) / Fraction(right))  # exact, so that the remainder is, too
 
 
 def _double_remainder(left: float, right: float) -> float:

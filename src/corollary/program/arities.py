@@ -1,4 +1,4 @@
-"""Predicates of one name and several numbers of arguments, told apart by names: `p/1` and `p/2`."""
+"""Predicates with the same name and different arities, told apart by names with arity: `p/1` and `p/2`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDS_IN_NUMBER = re.compile(r"./\d+\Z")
 
 
 class SizedName(str):
-    """`p/2`: the name of a predicate with its number of arguments, which texts write `p`."""
+    """The name of a predicate with its arity, `p/2`, which program texts write as `p`."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class SizedName(str):
 
 
 def name_with_arity(name: str, arity: int) -> str:
-    """`p/2`; a name that says so already stays, and so does the equality, which has two arguments always."""
+    """Return `p/2`; a name with arity stays as it is, and so does the equality, which always has two arguments."""
     if name == EQUALITY:
         return name
     ending = f"/{arity}"
@@ -32,20 +32,20 @@ def name_with_arity(name: str, arity: int) -> str:
 
 
 def name_of_rows(name: str, width: int, known: Container[str]) -> str:
-    """The predicate that rows of so many values are facts of. A name with another number stays: they do not fit it."""
+    """Return the predicate for rows of this width. A name with another arity stays as it is: the rows do not fit it."""
     return sized(name) if name in known or _SIZED.fullmatch(name) else name_with_arity(name, width)
 
 
 def sized(name: str) -> str:
-    """Return the name as a `SizedName` if it ends with a number of arguments: texts from outside do not know that."""
+    """Return the name as a `SizedName` if it ends with an arity; texts from outside have plain strings."""
     has_number = name != EQUALITY and _ENDS_IN_NUMBER.search(name) is not None
     return SizedName(name) if has_number else name
 
 
 def with_arities(program: Program) -> Program:
-    """The program with the number of arguments in the name of each predicate.
+    """Return the program with the arity in the name of each predicate.
 
-    A directive, which knows no number, means the predicate of that name where there is one only.
+    A directive has no arity; it means the predicate of that name if there is only one.
     """
     arities = _arities(program.statements)
     return Program(tuple(_statement(statement, arities) for statement in program.statements))
@@ -56,13 +56,13 @@ def query_with_arities(query: Query) -> Query:
 
 
 def size_of(name: str) -> int | None:
-    """The number of arguments that a plain name says, as `p/2` does."""
+    """Return the arity at the end of a name such as `p/2`, None if there is none."""
     found = _SIZED.fullmatch(name)
     return int(found[1]) if found else None
 
 
 def full_names(name: str, known: Iterable[str]) -> list[str]:
-    """The predicates that a name without a number of arguments may mean."""
+    """Return the predicates that a name without arity may mean."""
     return sorted(
         one for one in known if one == name or (one.startswith(f"{name}/") and one[len(name) + 1 :].isdigit())
     )

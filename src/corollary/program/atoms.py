@@ -14,7 +14,7 @@ from corollary.program.terms import Term, Variable, Wildcard, subterms, variable
 class Atom:
     """`predicate(arguments)`; the predicate is a plain name or the text of an IRI.
 
-    `location` is the place of the argument that says where a fact is stored, written `@X`.
+    `location` is the position of the argument written `@X`, which tells where a fact is stored.
     """
 
     predicate: str
@@ -33,7 +33,7 @@ EQUALITY = "="
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`left op right` with op one of `= != < <= > >=`; `=` also gives a value to a variable that nothing else limits."""
+    """`left op right` with op one of `= != < <= > >=`; `=` also gives a value to a variable without one."""
 
     operator: str
     left: Term
@@ -43,7 +43,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """`not element`: there is no way to make the element true."""
+    """`not element`, which holds if nothing makes the element true."""
 
     element: Atom | Comparison
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -68,7 +68,7 @@ class AggregateOperation:
     distinct: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """An aggregate of the host program comes along to other processes."""
+        """Send an aggregate of the host program along to other processes."""
         from corollary.program.host_functions import carried
 
         return _sent_operation, (self.function, self.argument, self.result, self.distinct, carried(self.function))
@@ -86,7 +86,8 @@ def _sent_operation(function: str, argument: Term, result: Variable, distinct: b
 class Aggregation:
     """`AGGREGATE(body) ON group_by WITH operation ...`.
 
-    The distinct bindings of the body's named variables, grouped by `group_by`; every other variable of the body is local.
+    It ranges over the distinct bindings of the body's named variables, grouped by `group_by`; every other variable of
+    the body is local.
     """
 
     body: tuple[BodyElement, ...]
@@ -99,7 +100,7 @@ BodyElement: TypeAlias = Atom | Comparison | Negation | Assignment | Aggregation
 
 
 def terms_of(element: BodyElement) -> Iterator[Term]:
-    """The outermost terms of a body element as seen from outside: an aggregation shows its groups and results only."""
+    """Yield the outermost terms of a body element as seen from outside: for an aggregation only its groups and results."""
     match element:
         case Atom():
             yield from element.arguments
@@ -117,7 +118,7 @@ def terms_of(element: BodyElement) -> Iterator[Term]:
 
 
 def all_terms_of(element: BodyElement) -> Iterator[Term]:
-    """Like `terms_of`, with what is written inside an aggregation too."""
+    """Like `terms_of`, including the terms inside an aggregation."""
     if isinstance(element, Aggregation):
         for inner in element.body:
             yield from all_terms_of(inner)
@@ -126,7 +127,7 @@ def all_terms_of(element: BodyElement) -> Iterator[Term]:
 
 
 def element_variables(element: BodyElement) -> Iterator[Variable]:
-    """The named variables that the element shares with the rest of its body, with repetitions."""
+    """Yield the named variables that the element shares with the rest of its body; they may repeat."""
     for term in terms_of(element):
         yield from variables_of(term)
 
@@ -136,7 +137,8 @@ def has_wildcard(element: BodyElement) -> bool:
 
 
 def atoms_of(elements: tuple[BodyElement, ...], *, aggregated: bool = False) -> Iterator[tuple[Atom, str]]:
-    """Every atom of a body with how it occurs: "positive", "negative" or "aggregate" (all are, under a head's aggregate)."""
+    """Yield every atom of a body with how it occurs: "positive", "negative" or "aggregate" (every atom, under a head
+    aggregate)."""
     for element in elements:
         match element:
             case Atom():

@@ -23,7 +23,7 @@ from corollary.program.values import Structure, Value
 
 
 def evaluate_term(term: Term, values: Mapping[str, Value]) -> Value:
-    """Return the value of a term where its variables have these values. Raise `EvaluationError` where it has none."""
+    """Return the value of a term, given values of its variables. Raise `EvaluationError` if it has none."""
     match term:
         case Variable():
             return values[term.name]
@@ -48,13 +48,13 @@ def evaluate_term(term: Term, values: Mapping[str, Value]) -> Value:
 
 # -- solving -----------------------------------------------------------------------------------------------------------
 
-# Equalities solved for a variable inside an expression: `X + 1 = Y` gives X where Y has a value.
+# Equalities solved for a variable inside an expression: `X + 1 = Y` gives X if Y has a value.
 #
-# The solution is a candidate only: the equality itself is compared afterwards, so that rounding never invents an answer.
+# The solution is only a candidate: the equality itself is compared afterwards, so that rounding never invents an answer.
 
 
 def solutions_of(equality: Comparison) -> Iterator[tuple[Variable, Term]]:
-    """Each variable that stands once in the equality, inside an expression that can be undone, with what it must be."""
+    """Yield each variable that occurs once in the equality, inside an invertible expression, with the term it must equal."""
     if equality.operator != "=":
         return
     names = [variable.name for side in (equality.left, equality.right) for variable in variables_of(side)]

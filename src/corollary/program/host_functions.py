@@ -1,7 +1,8 @@
-"""Functions of the host program: Python functions that rules may use by name, of single values or of whole columns.
+"""Functions of the host program: Python functions that rules may use by name, on single values or on whole columns.
 
-They belong to the process, as imported modules do: every knowledge base in it sees them. A text of rules can name such a function
-and never bring one with it. Rules that are sent to other processes, to the tasks of Spark, take their functions with them.
+They belong to the process, like imported modules: every knowledge base in it sees them. Program text can name such a
+function, but never bring one with it. Rules that are sent to other processes, such as Spark tasks, take their functions
+with them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _CHAPTER = "Functions of the host program"
 
 @dataclass(frozen=True, eq=False)
 class HostFunction:
-    """A Python function under a name. With `vectorised` it takes and gives whole arrays, of numpy or of Arrow."""
+    """A Python function under a name. If `vectorised`, it takes and returns whole numpy or Arrow arrays."""
 
     name: str
     function: Callable[..., Any]
@@ -40,17 +41,17 @@ class HostFunction:
         return self.function(*arguments)
 
     def apply(self, *arguments: Value) -> Value | None:
-        """The value for one row; whatever the function raises means that there is none."""
+        """Return the value for one row; None if the function raises."""
         given = [to_python(argument) for argument in arguments]
         return self._result(lambda: self._single(given))
 
     @property
     def key(self) -> str:
-        """Names of aggregates may be written in capital or small letters."""
+        """The key of the name; names of aggregates are case-insensitive."""
         return self.name.lower() if self.aggregate else self.name
 
     def apply_to_group(self, values: Sequence[Value]) -> Value:
-        """The value of an aggregate for the values of one group."""
+        """Return the value of an aggregate for the values of one group."""
         given = [to_python(value) for value in values]
         return self.result_of_group(_array(given, self.vectorised) if self.vectorised else given)
 
@@ -89,7 +90,7 @@ def register(
     aggregate: bool = False,
     replace: bool = False,
 ) -> HostFunction:
-    """Makes a Python function known under a name; raises `ProgramError` where that cannot be."""
+    """Make a Python function known under a name; raise `ProgramError` if that is not possible."""
     _check(name, function, vectorised, aggregate, replace)
     parameters = Parameters(("any",), 1) if aggregate else _parameters(name, function, arity)
     found = HostFunction(name, function, parameters, vectorised, aggregate)
@@ -98,7 +99,7 @@ def register(
 
 
 def install(host: HostFunction) -> None:
-    """Makes a function known as it is, as a task does with those that came with its rules."""
+    """Make a function known as it is, as a task does with those that were sent with its rules."""
     for known in _in_the_way(host.name, host.aggregate):
         _remove(known)
     HOST_FUNCTIONS[host.key] = host
@@ -110,7 +111,7 @@ def install(host: HostFunction) -> None:
 
 
 def unregister(name: str) -> None:
-    """Forgets a function; rules that use it have no value there afterwards."""
+    """Forget a function; rules that use it then have no value there."""
     for host in _in_the_way(name, is_aggregate=False):
         _remove(host)
 
@@ -124,7 +125,7 @@ def _remove(host: HostFunction) -> None:
 
 
 def _in_the_way(name: str, is_aggregate: bool) -> list[HostFunction]:
-    """The functions that have this name: case distinguishes functions, but not an aggregate from anything else."""
+    """Return the functions with this name: functions differ by case, but an aggregate conflicts with any case."""
     lowered = name.lower()
     return [
         host
@@ -134,7 +135,7 @@ def _in_the_way(name: str, is_aggregate: bool) -> list[HostFunction]:
 
 
 def carried(name: str) -> HostFunction | None:
-    """The function that a rule which names it takes along to other processes."""
+    """Return the function that a rule takes along to other processes, by its name."""
     return HOST_FUNCTIONS.get(name)
 
 
@@ -172,7 +173,7 @@ def _parameters(name: str, function: Callable[..., Any], arity: int | None) -> P
 
 
 def _array(values: list[Any], vectorised: str) -> Any:
-    """Decimals are doubles there, and numbers of several types together are."""
+    """Return values as an array; decimals, and numbers of mixed types, become doubles."""
     kinds = set(map(type, values))
     if kinds <= {int, float, Decimal} and kinds != {int}:
         values = [float(value) for value in values]

@@ -1,4 +1,4 @@
-"""Programs whose facts are spread over the nodes of a network, as one node sees them."""
+"""Programs whose facts are distributed over the nodes of a network, as one node sees them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corollary.program.values import Value
 
 
 def at_address(program: Program, address: Value) -> Program:
-    """The program as one node runs it: each argument of a body that is marked as a location is the node's address."""
+    """Return the program for one node: each location argument of a body is the node's address."""
     return Program(
         tuple(
             replace(statement, body=(*statement.body, *_local(statement.body, Constant(address))))

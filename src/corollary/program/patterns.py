@@ -1,4 +1,4 @@
-"""Function terms and lists: which terms are patterns, what stands where in a constant, and what has to match for two to match."""
+"""Function terms and lists: which terms are patterns, the parts of constants, and the conditions for two patterns to match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corollary.program.values import Structure, Value
 
 # -- forms -------------------------------------------------------------------------------------------------------------
 
-# Forms of terms: the name of a function with its number of arguments; one form stands for all lists.
+# Forms of terms: the name of a function with its arity; one form stands for all lists.
 
 Form: TypeAlias = tuple[str | None, int]
 LIST: Form = (None, 0)
@@ -24,19 +24,19 @@ _PLAIN = {int, float, bool, str}
 
 
 def pattern_of(form: Form, variables: tuple[Term, ...]) -> Term:
-    """The term of a form with these parts; a list is its first item and the rest."""
+    """Return the term of a form with these parts; a list is its first item and the rest."""
     name, _ = form
     return ListTerm(variables[:1], variables[1]) if name is None else FunctionTerm(name, variables)
 
 
 def places_of(form: Form) -> int:
-    """How many parts `pattern_of` takes."""
+    """Return how many parts `pattern_of` takes."""
     name, count = form
     return 2 if name is None else count
 
 
 def forms_of_value(value: Any) -> Iterator[Form]:
-    """The forms of a value of a Python program and of all terms inside it."""
+    """Yield the forms of a Python value and of all terms inside it."""
     if isinstance(value, Structure):
         yield value.name, len(value.arguments)
         for part in value.arguments:
@@ -48,14 +48,14 @@ def forms_of_value(value: Any) -> Iterator[Form]:
 
 
 def forms_of_rows(rows: Sequence[Any]) -> set[Form]:
-    """The forms of terms in rows of values, or in single values, of a Python program."""
+    """Return the forms of terms in Python values or in rows of them."""
     columns = zip(*rows, strict=False) if all(isinstance(row, (tuple, list)) for row in rows) else [rows]
     terms = [column for column in columns if not _PLAIN.issuperset(map(type, column))]
     return {form for column in terms for value in column for form in forms_of_value(value)}
 
 
 def forms_of_rules(rules: Iterable[Rule]) -> set[Form]:
-    """The forms of terms that rules make, as far as their text tells: a function of the host program may give lists."""
+    """Return the forms of terms that rules make, as far as their text tells: a host function may return lists."""
     terms = [term for rule in rules for term in (*rule.head.arguments, *_terms(rule))]
     return {form for term in terms for part in subterms(term) for form in _forms_of_term(part)}
 
@@ -89,7 +89,7 @@ _MOST_BITS = int(MOST_DIGITS * 3.3219280948873626)
 
 
 def is_pattern(term: Term) -> bool:
-    """Whether the term is a function term or a list: something that is made of its parts, and taken apart into them."""
+    """Return whether the term is a function term or a list, which is built from parts and taken apart into them."""
     return isinstance(term, ListTerm) or (isinstance(term, FunctionTerm) and find_builtin(term.name) is None)
 
 
@@ -98,7 +98,7 @@ def is_ground(term: Term) -> bool:
 
 
 def children(term: Term) -> tuple[Term, ...]:
-    """The terms that a pattern is made of, the rest of a list last."""
+    """Return the parts of a pattern, the rest of a list last."""
     if isinstance(term, FunctionTerm):
         return term.arguments
     assert isinstance(term, ListTerm)
@@ -106,7 +106,7 @@ def children(term: Term) -> tuple[Term, ...]:
 
 
 def with_children(term: Term, by: Callable[[Term], Term]) -> Term:
-    """The pattern with other terms in place of those that it is made of."""
+    """Return the pattern with its parts replaced."""
     if isinstance(term, FunctionTerm):
         return replace(term, arguments=tuple(map(by, term.arguments)))
     assert isinstance(term, ListTerm)
@@ -114,7 +114,7 @@ def with_children(term: Term, by: Callable[[Term], Term]) -> Term:
 
 
 def parts(pattern: Term, of: Term) -> Iterator[tuple[Term, Part]]:
-    """Each child of a pattern with what stands in its place in a constant."""
+    """Yield each child of a pattern with the term for that part of a constant."""
     name = pattern.name if isinstance(pattern, FunctionTerm) else None
     is_open = isinstance(pattern, ListTerm) and pattern.tail is not None
     below = children(pattern)
@@ -123,12 +123,12 @@ def parts(pattern: Term, of: Term) -> Iterator[tuple[Term, Part]]:
 
 
 def has_unknown_parts(term: Term) -> bool:
-    """Whether `_` stands inside of a function term or a list."""
+    """Return whether `_` occurs inside a function term or a list."""
     return is_pattern(term) and any(isinstance(part, Wildcard) for part in subterms(term))
 
 
 def without_unknown_parts(comparison: Comparison) -> Comparison:
-    """`X = f(_)` with what stands there in X in place of `_`; it has no value where X has another form."""
+    """Return `X = f(_)` with the corresponding part of X in place of `_`; it has no value if X has another form."""
     for pattern, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
         if has_unknown_parts(pattern):
             return replace(comparison, left=other, right=_with_parts(pattern, other))
@@ -145,7 +145,7 @@ def _with_parts(term: Term, of: Term) -> Term:
 
 
 def pattern_variables(term: Term) -> Iterator[Variable]:
-    """The variables that get a value when a constant is matched with this term."""
+    """Yield the variables that get a value when a constant is matched with this term."""
     if isinstance(term, Variable):
         yield term
     elif is_pattern(term):
@@ -154,7 +154,7 @@ def pattern_variables(term: Term) -> Iterator[Variable]:
 
 
 def computed_parts(term: Term) -> Iterator[Term]:
-    """The outermost parts of a term that have to be computed before something can be matched with it."""
+    """Yield the outermost parts of a term that must be computed before it can be matched."""
     if is_pattern(term):
         for child in children(term):
             yield from computed_parts(child)
@@ -163,15 +163,15 @@ def computed_parts(term: Term) -> Iterator[Term]:
 
 
 def with_computed(term: Term, by: Callable[[Term], Term]) -> Term:
-    """The term with something else in place of each part that has to be computed."""
+    """Return the term with each computed part replaced."""
     if is_pattern(term):
         return with_children(term, lambda child: with_computed(child, by))
     return term if isinstance(term, (Variable, Wildcard, Constant)) else by(term)
 
 
 def pairs(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
-    """Return the pairs of terms that must be identical for two terms to be, broken down until one side of each is no pattern;
-    None where they never are."""
+    """Return the pairs of terms that must be identical for two terms to be, down to pairs with a non-pattern side; None
+    if they never are."""
     if not (is_pattern(left) and is_pattern(right)):
         return [(left, right)]
     below = terms_below(left, right)
@@ -185,7 +185,7 @@ def pairs(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
 
 
 def terms_below(left: Term, right: Term) -> list[tuple[Term, Term]] | None:
-    """Return the terms at the same places of two patterns, in pairs; None where the patterns have different forms."""
+    """Return the pairs of corresponding parts of two patterns; None if they have different forms."""
     if isinstance(left, FunctionTerm) and isinstance(right, FunctionTerm):
         same = (left.name, len(left.arguments)) == (right.name, len(right.arguments))
         return list(zip(left.arguments, right.arguments, strict=True)) if same else None
@@ -209,7 +209,7 @@ def _rest(term: ListTerm, start: int) -> Term:
 
 
 def part_of(value: Value, part: Part) -> Value:
-    """Return the value at a place of a value. Raise `EvaluationError` where the value has another form."""
+    """Return a part of a value. Raise `EvaluationError` if the value has another form."""
     if part.functor is not None:
         if isinstance(value, Structure) and value.name == part.functor and len(value.arguments) == part.count:
             return value.arguments[part.place]
@@ -219,14 +219,14 @@ def part_of(value: Value, part: Part) -> Value:
 
 
 def joined(items: tuple[Value, ...], rest: Value) -> Value:
-    """A list that goes on with the items of another."""
+    """Return a list of items followed by those of another list."""
     if not isinstance(rest, tuple):
         raise EvaluationError("the tail of a list must be a list")
     return items + rest
 
 
 def check_size(value: Value, deepest: int) -> None:
-    """Stops where a term that a rule made is larger than terms may be: most likely it would grow for ever."""
+    """Raise if a term made by a rule is larger than allowed; most likely it would grow for ever."""
     depth, symbols, level = 0, 0, [value]
     while level:
         depth += 1
@@ -245,7 +245,7 @@ def _too_large(message: str) -> ProgramError:
 
 
 def check_length(value: Value) -> None:
-    """Stops where a rule made a number or a text that is longer than any may be: most likely it would grow for ever."""
+    """Raise if a number or a text made by a rule is longer than allowed; most likely it would grow for ever."""
     if type(value) is int and value.bit_length() > _MOST_BITS:
         raise _too_long(f"a number of more than {MOST_DIGITS:,} digits")
     if type(value) is str:
@@ -253,7 +253,7 @@ def check_length(value: Value) -> None:
 
 
 def check_characters(count: int) -> None:
-    """Stops where a rule made a text of so many characters that it is longer than any may be."""
+    """Raise if a text of this length, made by a rule, is longer than allowed."""
     if count > MOST_CHARACTERS:
         raise _too_long(f"a text of more than {MOST_CHARACTERS:,} characters")
 

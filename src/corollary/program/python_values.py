@@ -1,4 +1,4 @@
-"""Values of Python programs as constants, and constants as values of Python programs."""
+"""Conversion between Python values and constants."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from corollary.program.values import XSD, Iri, Literal, Structure, Value, canoni
 
 
 class NoConstant(ValueError):
-    """A Python value that no constant stands for; the text is for people."""
+    """Raised for a Python value without a constant; the text is for people."""
 
 
 def from_python(value: Any) -> Value:
-    """The constant for a Python value; raises `NoConstant`.
+    """Return the constant for a Python value; raises `NoConstant`.
 
     >>> from_python(dt.date(2026, 1, 1)).lexical
     '2026-01-01'
@@ -69,7 +69,7 @@ def _temporal(value: dt.datetime | dt.date | dt.time) -> Literal:
 
 
 def _lexical(value: dt.datetime | dt.date | dt.time) -> str:
-    """The canonical form of XML Schema: no zeros at the end of a fraction, and Z for UTC."""
+    """Return the canonical form of XML Schema: no trailing zeros of a fraction, and Z for UTC."""
     if not isinstance(value, (dt.datetime, dt.time)):
         return value.isoformat()
     zone = value.utcoffset()
@@ -82,7 +82,7 @@ def _lexical(value: dt.datetime | dt.date | dt.time) -> str:
 
 
 def to_python(value: Value) -> Any:
-    """The Python value of a constant: dates and times become those of `datetime` where they say the same.
+    """Return the Python value of a constant: dates and times become those of `datetime` if these can represent them.
 
     >>> to_python(Literal("2026-01-01", XSD + "date"))
     datetime.date(2026, 1, 1)

@@ -40,7 +40,7 @@ def rewrite_atom(atom: Atom, by: Replacement) -> Atom:
 
 
 def rename_element(element: BodyElement, by: Renaming) -> BodyElement:
-    """The element with its variables renamed, those that an aggregation keeps to itself too."""
+    """Return the element with its variables renamed, including those local to an aggregation."""
     match element:
         case Atom():
             return rewrite_atom(element, by)
@@ -66,9 +66,9 @@ def _rename_operation(operation: AggregateOperation, by: Renaming) -> AggregateO
 
 
 def without_names(rule: Rule) -> Rule:
-    """The rule with its variables renamed in order of appearance and without its own name.
+    """Return the rule with its variables renamed in order of appearance and without its own name.
 
-    Two rules are the same rule exactly when these are equal.
+    Two rules are the same rule if and only if these are equal.
     """
     names: dict[str, Variable] = {}
 

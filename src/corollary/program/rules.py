@@ -17,7 +17,7 @@ Row: TypeAlias = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Rule:
-    """One head, one body, and the name by which people and transactions address the rule."""
+    """One head, one body, and the name by which people and transactions refer to the rule."""
 
     name: str
     head: Atom
@@ -41,7 +41,7 @@ class Clause:
 
 @dataclass(frozen=True, eq=False)
 class FactBlock:
-    """Ground facts of one predicate and arity that stand together in the text, as rows of values."""
+    """Adjacent ground facts of one predicate and arity, as rows of values."""
 
     predicate: str
     arity: int
@@ -64,14 +64,14 @@ class FactBlock:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`?- body.`: answered with the bindings of its variables in order of appearance."""
+    """`?- body.`, answered with the bindings of its variables in order of appearance."""
 
     body: tuple[BodyElement, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables that an answer binds: one that occurs only under negation means "there is none" and has no value."""
+        """The variables that an answer binds; one that occurs only under negation is existential and has no value."""
         shown = [element for element in self.body if not isinstance(element, Negation)]
         return tuple(dict.fromkeys(variable for element in shown for variable in element_variables(element)))
 
@@ -87,7 +87,7 @@ class PrefixDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class InputDeclaration:
-    """`@input predicate("file", key = value, ...) .`: where facts of the predicate come from."""
+    """`@input predicate("file", key = value, ...) .`: the source of the predicate's facts."""
 
     predicate: str
     location: str
@@ -121,13 +121,13 @@ S = TypeVar("S", bound=Statement)
 
 @dataclass(frozen=True)
 class Program:
-    """Statements in the order of the text. Facts that stand together count as one statement, however they were written."""
+    """Statements in the order of the text. Adjacent facts count as one statement, however they were written."""
 
     statements: tuple[Statement, ...] = ()
 
     @classmethod
     def of(cls, statements: Iterable[Statement]) -> Program:
-        """A program of these statements, with neighbouring facts of one predicate joined."""
+        """Return a program of these statements, with adjacent facts of one predicate joined."""
         return cls(tuple(_join_facts(statements)))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Terms: what stands in the arguments of atoms and on the sides of comparisons."""
+"""Terms: the arguments of atoms and the sides of comparisons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Wildcard:
 
 
 class Constant:
-    """A constant; equal to another exactly when both are the same constant (see `corollary.program.values`)."""
+    """A constant; equal to another if and only if both are the same constant (see `corollary.program.values`)."""
 
     __slots__ = ("_identity", "span", "value")
 
@@ -65,14 +65,14 @@ class Minus:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTerm:
-    """`name(arguments)`: a built-in function where one has that name, a function symbol otherwise."""
+    """`name(arguments)`: a built-in function if one has that name, otherwise a function symbol."""
 
     name: str
     arguments: tuple[Term, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A function of the host program comes along to other processes."""
+        """Send a function of the host program along to other processes."""
         from corollary.program.host_functions import carried
 
         return _sent_function_term, (self.name, self.arguments, self.span, carried(self.name))
@@ -107,10 +107,10 @@ class AggregateTerm:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The constant at a place of one that has the form `functor(…)`, or of a list where there is no functor.
+    """A part of a constant of the form `functor(…)`, or of a list if there is no functor.
 
-    The form has `count` arguments or items. An `open` list may have more of them, and the place after them is the rest of it.
-    Plans take terms apart with it; no program text has it.
+    The form has `count` arguments or items. An `open` list may have more of them; the position after them is its rest.
+    Plans take terms apart with it; no program text contains it.
     """
 
     term: Term
@@ -125,7 +125,7 @@ Term: TypeAlias = Variable | Wildcard | Constant | Arithmetic | Minus | Function
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """The term and every term inside it, in the order of the text."""
+    """Yield the term and every term inside it, in the order of the text."""
     yield term
     match term:
         case Arithmetic():
@@ -150,5 +150,5 @@ def subterms(term: Term) -> Iterator[Term]:
 
 
 def variables_of(term: Term) -> Iterator[Variable]:
-    """The named variables of a term, in the order of the text, with repetitions."""
+    """Yield the named variables of a term, in the order of the text; they may repeat."""
     return (part for part in subterms(term) if isinstance(part, Variable))

@@ -1,7 +1,7 @@
-"""The constants of the language as Python values, and what makes two of them the same constant.
+"""The constants of the language as Python values, and when two of them are the same constant.
 
-`int` and `Decimal` share one value space (`1` and `1.0` are one constant, kept as `int`); a `float` (xsd:double), a `bool`
-and a `str` are constants of their own even where Python's `==` says otherwise (`1 == 1.0 == True`).
+`int` and `Decimal` share one value space (`1` and `1.0` are one constant, kept as `int`); a `float` (xsd:double), a
+`bool` and a `str` are constants of their own even where Python's `==` says otherwise (`1 == 1.0 == True`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Iri:
-    """An IRI as a constant; not equal to the string of the same characters."""
+    """An IRI as a constant; not equal to the string with the same characters."""
 
     value: str
 
@@ -49,14 +49,14 @@ class Structure:
     arguments: tuple[Value, ...]
 
 
-# Decimal arithmetic in this context is exact or raises: results of more digits than any sane program has are an error.
+# Decimal arithmetic in this context is exact or raises: results with an absurd number of digits are an error.
 EXACT = Context(prec=5000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])
 
 Value: TypeAlias = "int | Decimal | float | bool | str | Iri | Literal | Structure | tuple[Value, ...]"
 
 
 def canonical(value: Value) -> Value:
-    """The representative of a constant: an integral decimal becomes an `int`, other decimals lose trailing zeros."""
+    """Return the representative of a constant: an integral decimal becomes an `int`, other decimals lose trailing zeros."""
     if isinstance(value, Decimal):
         if value == value.to_integral_value():
             return int(value)
@@ -65,7 +65,7 @@ def canonical(value: Value) -> Value:
 
 
 def identity(value: Value) -> tuple[str, object]:
-    """A hashable key that two canonical values share exactly when they are the same constant."""
+    """Return a hashable key that two canonical values share if and only if they are the same constant."""
     if type(value) is float:
         return "float", struct.pack("<d", math.nan if math.isnan(value) else value)
     if isinstance(value, tuple):
@@ -76,7 +76,7 @@ def identity(value: Value) -> tuple[str, object]:
 
 
 def datatype_of(value: Value) -> str:
-    """The datatype IRI of a constant, as the universe relation shows it."""
+    """Return the datatype IRI of a constant, as the universe relation shows it."""
     if isinstance(value, Literal):
         return value.datatype
     if isinstance(value, Iri):
@@ -96,7 +96,8 @@ _DATATYPES: dict[type, str] = {
 
 
 def sort_key(value: Value) -> tuple[int, object, str]:
-    """An order over all constants for printing: numbers by value, then booleans, strings, IRIs, literals, terms, lists."""
+    """Return a sort key of all constants for printing: numbers by value, then booleans, strings, IRIs, literals, terms,
+    lists."""
     match value:
         case bool():
             return 1, value, ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RejectedUpdate", "Stream", "StreamResult", "StreamStatistics", "UpdateStatistics"]
 
-# Imported on first use: every knowledge base knows that there are streams, and most never see one.
+# Imported on first use, because most knowledge bases have no streams.
 _HOMES = {
     "RejectedUpdate": "corollary.streams.results",
     "Stream": "corollary.streams.stream",

@@ -42,7 +42,7 @@ class AsyncStream(AsyncIterator[StreamResult]):
         try:
             return next(self.stream)
         except StopIteration:
-            raise _Over from None  # a StopIteration cannot leave a thread
+            raise _Over from None  # a StopIteration must not leave a thread
 
     async def close(self) -> None:
         self.stream.close()
@@ -106,7 +106,7 @@ class Arrivals:
             self._loop.call_soon_threadsafe(self._room.release)
         return found
 
-    take = take_now  # somebody has waited for it
+    take = take_now  # the next update has arrived
 
     def close(self) -> None:
         self._is_complete = True

@@ -12,9 +12,9 @@ from corollary.transactions import Change, Facts, MaintenanceReport
 
 # -- positions ---------------------------------------------------------------------------------------------------------
 
-# How far a named stream has come: its position commits with the version that its update makes, so both are there or none.
+# How far a named stream has come: its position commits with the version of its update, so both exist or none does.
 #
-# Each source says what a position is: a place in a file, a number of updates, an entry of a journal.
+# Each source defines its positions: a place in a file, a number of updates, an entry of a journal.
 
 STREAMS = "streams"
 """The mark of a version that has the positions, by name of the stream."""

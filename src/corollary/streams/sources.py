@@ -16,7 +16,7 @@ from corollary.streams.update_lines import FileLines, read_updates
 from corollary.streams.updates import Arrived, arrived, failed
 
 QUEUE_SIZE = 64
-_POLL = 0.05  # seconds between two looks at a file that grows, and at whether a stream was closed
+_POLL = 0.05  # seconds between two checks of a growing file, and of whether a stream was closed
 
 
 class UpdateSource(Protocol):
@@ -142,7 +142,7 @@ class Pumped(Queued):
         numbers = itertools.count(1)
         try:
             for item in updates:
-                # What is read ahead is copied at once: the producer may fill the same object again for the next update.
+                # Updates that are read ahead are copied at once: the producer may fill the same object again.
                 if item is not None and not self._put(arrived(item, f"update {next(numbers)}")):
                     return
         except Exception as error:
@@ -235,7 +235,7 @@ def _file(
     is_over = threading.Event()
     lines = FileLines(path, position, is_over if follow else None)
     updates = _closing(lines, read_updates(lines, str(path), prefixes, lines.number + 1))
-    is_on_disk = path.is_file() or not path.exists()  # and not a pipe
+    is_on_disk = path.is_file() or not path.exists()  # not a pipe
     return Ready(updates, name=str(path)) if is_on_disk and not follow else Pumped(updates, size, str(path), is_over)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 POLICIES = ("reject", "fail")
 LARGEST_UPDATE = 1_000_000  # facts
-# Of a directory that somebody else has changed or that is full, and of results that cannot be written, no update is guilty.
+# Failures that are not caused by the update: a directory changed by others or full, and results that cannot be written.
 _NO_MISTAKES = {
     kind.code
     for kind in (

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from corollary.backends.spark import SparkBackend
     from corollary.engines.spark.context import Context
 
-_KEPT = 10_000  # results and rejected changes that a stream remembers
+_KEPT = 10_000  # results and rejected changes that a stream keeps
 _QUERY = "sql.streaming.queryId"
 
 
@@ -188,7 +188,7 @@ class SparkStream:
     def await_end(self, seconds: float | None = None) -> bool:
         """Wait for the end of the stream and return whether it has ended; raise the error that made it fail."""
         waiting = self.query.awaitTermination
-        # Spark takes fractions of seconds, too, though its types say otherwise.
+        # Spark accepts fractions of seconds, although its types say otherwise.
         found = self._telling(lambda: waiting() if seconds is None else waiting(seconds))  # type: ignore[arg-type]
         return True if found is None else bool(found)
 
@@ -226,13 +226,13 @@ def _query_of(batch: DataFrame) -> str:
 
 
 def _first_rows(rejected: pa.Table | DataFrame, count: int) -> list[tuple[str, str, str]]:
-    """Return codes, reasons and texts."""
+    """Return codes, reasons and texts of the first rejected rows."""
     some = rejected.slice(0, count) if isinstance(rejected, pa.Table) else rejected.limit(count).toArrow()
     return [(row[CODE], row[REASON], row[TEXT]) for row in some.to_pylist()]
 
 
 def _write_rejected(rejected: pa.Table | DataFrame, folder: Path, number: int) -> None:
-    """Write `batch-N.jsonl`: a file, or a directory of files where Spark writes them.
+    """Write `batch-N.jsonl`: a file, or a directory of files if Spark writes them.
 
     A batch that is processed twice writes the same file again.
     """
@@ -250,7 +250,7 @@ def _write_rejected(rejected: pa.Table | DataFrame, folder: Path, number: int) -
         reported.write.json(aside.absolute().as_uri())
 
 
-# -- beginnings ----------------------------------------------------------------------------------------------------------
+# -- starting -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

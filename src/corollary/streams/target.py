@@ -1,4 +1,4 @@
-"""Prepares and checks the updates of a stream, and applies each of them with look-ahead at the next one."""
+"""The preparation and checks of the updates of a stream, and their application with look-ahead at the next one."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 # -- known codes -------------------------------------------------------------------------------------------------------
 
-# The codes of constants that came before: the facts of a small update are mostly about those.
+# The codes of known constants, since the facts of a small update usually consist of these.
 #
-# Encoding whole columns pays off from some hundred facts on. An update of a few is looked up value by value.
+# Encoding whole columns pays from some hundred facts on. An update with a few is looked up value by value.
 
 _SMALL = 100  # facts
 _MOST = 200_000  # constants
-_PLAIN = frozenset((int, str))  # values that are equal to no value of another type in a dictionary
-_ROWS = frozenset((list, tuple))  # texts can be iterated over as well, and are no rows
+_PLAIN = frozenset((int, str))  # types whose values equal no value of another type in a dictionary
+_ROWS = frozenset((list, tuple))  # texts are iterable, too, but are not rows
 
 
 class KnownCodes:
@@ -47,7 +47,7 @@ class KnownCodes:
         self._codes: dict[Any, int] = {}
 
     def of(self, facts: Sequence[tuple[str, Any]]) -> dict[str, Encoded]:
-        """Facts by predicate."""
+        """Return the codes of facts by predicate."""
         found: dict[str, Encoded] = {}
         others: list[tuple[str, Any]] = []
         for predicate, rows in facts:
@@ -152,7 +152,7 @@ class Target:
         self.strategy = _strategy_named(strategy) if isinstance(strategy, str) else strategy
         with operation() as run:
             kb.materialise()
-            # In a directory, following changes in another way is a version, which has to wait for something that changes.
+            # In a directory, a switch of strategy is a version, which waits for the first change.
             if self.strategy is not None and not is_stored:
                 backend.engine.begin_stream(self.strategy, run)
 
@@ -194,7 +194,7 @@ class Target:
             if self.strategy is not None:
                 self.strategy.look = look
             encoded = Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules)
-            result = self._apply(encoded, self.strategy)  # another stream may have come in between
+            result = self._apply(encoded, self.strategy)  # another stream may have changed the strategy in between
             return result, self._statistics(result)
 
     def _statistics(self, result: TransactionResult) -> UpdateStatistics:

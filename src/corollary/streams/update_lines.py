@@ -24,10 +24,10 @@ from corollary.transactions import Change
 
 # -- file lines --------------------------------------------------------------------------------------------------------
 
-# The lines of a file of updates, from the place on where an earlier stream has stopped.
+# The lines of a file of updates, from the position at which an earlier stream has stopped.
 
-_POLL = 0.05  # seconds between two looks at a file that grows
-_REMEMBERED = 256  # bytes before a position that tell one file from another
+_POLL = 0.05  # seconds between two checks of a growing file
+_REMEMBERED = 256  # bytes before a position that identify the file
 
 
 class FileLines(Iterator[str]):
@@ -60,7 +60,7 @@ class FileLines(Iterator[str]):
         self._offset += len(line)
         self.number += 1
         self._tail = (self._tail + line)[-_REMEMBERED:]
-        text: str = line.decode("utf-8", "surrogateescape")  # what is wrong with it is a matter of its update
+        text: str = line.decode("utf-8", "surrogateescape")  # an invalid line is reported with its update
         return text
 
     def _growing(self) -> bytes:
@@ -105,7 +105,7 @@ class FileLines(Iterator[str]):
         if blake2s(self._tail, digest_size=16).hexdigest() != position["before"] or self._file.tell() != offset:
             raise _moved(f"{self._path} is not the file that was read up to line {number}")
         if offset and not self._tail.endswith(b"\n"):
-            rest = self._file.readline()  # of the last line, which had no end
+            rest = self._file.readline()  # the rest of the last line, which was unfinished
             if rest.strip():
                 raise _moved(f"{self._path}: line {number} has grown since it was read")
             self._offset += len(rest)
@@ -209,11 +209,11 @@ class _UpdateReader:
             self._block.append(line)
         elif self._form is _Kind.JSON and not self._block:
             yield self._neither(line)
-        else:  # a mistake in an update of several lines spoils all of it, so these have to be seen first
+        else:  # a mistake in an update of several lines invalidates all of it, so all its lines are read first
             self._block.append(line)
 
     def end(self) -> Iterator[Arrived]:
-        """The last update is complete with the file."""
+        """Yield the last update, which is complete at the end of the file."""
         position = self._block[-1].position if self._block else None
         yield from self._complete({**position, OPEN: True} if isinstance(position, dict) else position)
 
@@ -274,7 +274,7 @@ class _UpdateReader:
 
 
 def _escaped(surrogate: re.Match[str]) -> str:
-    """Return a byte that `surrogateescape` has decoded in a printable form."""
+    """Return a byte that `surrogateescape` has decoded, in a printable form."""
     code = ord(surrogate[0])
     return f"\\x{code & 0xFF:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 

@@ -13,7 +13,7 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.transactions import Change
 
 _FACTS, _RULES = ("insert", "delete"), ("add_rules", "remove_rules")
-_LONGEST_TEXT = 100_000  # characters of a malformed update that are kept, so that it can be repaired and repeated
+_LONGEST_TEXT = 100_000  # characters of a malformed update that are kept, so that it can be repaired and sent again
 _PLAIN = (int, str)
 
 
@@ -48,7 +48,7 @@ class Arrived:
     failure: BaseException | None = None
     position: Any = None
     """The position of its source after it, to continue from later."""
-    prepared: Any = field(default=None, repr=False)  # what the knowledge base made of it ahead of its turn
+    prepared: Any = field(default=None, repr=False)  # what the knowledge base prepared before its turn
 
     @property
     def changes_rules(self) -> bool:
@@ -144,7 +144,7 @@ def malformed(place: str, message: str, text: str) -> Arrived:
 
 
 def failed(place: str, error: BaseException) -> Arrived:
-    """Return an update that says that its source failed."""
+    """Return an update that reports a failure of its source."""
     if isinstance(error, OSError):
         file = error.filename
         message = f"cannot read {file}: {error.strerror}" if file is not None else f"{place}: {error.strerror or error}"

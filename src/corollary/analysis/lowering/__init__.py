@@ -1,4 +1,4 @@
-"""Rules as engines run them: what the language has beyond plain rules becomes plain rules about auxiliary predicates."""
+"""Rules as engines run them: language features beyond plain rules become plain rules about auxiliary predicates."""
 
 from corollary.analysis.lowering.closures import evaluated_names, with_external_facts, written_name
 from corollary.analysis.lowering.doubling import is_possible, possible, tells_possible

@@ -1,4 +1,4 @@
-"""Small changes of bodies that several rewritings need."""
+"""Small changes of bodies shared by several rewritings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from corollary.program import Aggregation, Atom, BodyElement, Negation, Variable
 
 
 def with_atoms(element: BodyElement, by: Callable[[Atom, bool], Atom]) -> BodyElement:
-    """The element with its atom replaced; `by` gets whether the atom is negated. Aggregations stay as they are."""
+    """Return the element with its atom replaced; `by` is told whether the atom is negated. Aggregations stay as they are."""
     match element:
         case Atom():
             return by(element, False)
@@ -20,12 +20,12 @@ def with_atoms(element: BodyElement, by: Callable[[Atom, bool], Atom]) -> BodyEl
 
 
 def variables(count: int) -> tuple[Variable, ...]:
-    """Variables for the arguments of a predicate; no text has such names."""
+    """Return variables for the arguments of a predicate; no program text contains such names."""
     return tuple(Variable(f" x{position}") for position in range(count))
 
 
 def inside_aggregations(
     element: BodyElement, by: Callable[[tuple[BodyElement, ...]], tuple[BodyElement, ...]]
 ) -> BodyElement:
-    """The element with the body of an aggregation rewritten."""
+    """Return the element with the body of an aggregation rewritten."""
     return replace(element, body=by(element.body)) if isinstance(element, Aggregation) else element

@@ -1,29 +1,28 @@
 """Closures among other rules of a hyper-node: the modules tc(R) and stc(R) of paper 002, as plain rules.
 
-`r(X, Z) :- r(X, Y), r(Y, Z)` tries every way to cut a path in two. But every fact of r is a chain of *external* facts, those that
-other rules derive or that are explicit (the set X_R of the paper), so it is enough to put one of them before a fact of r. Other
-rules derive external facts from then on, and these rules take care of r:
+`r(X, Z) :- r(X, Y), r(Y, Z)` tries every way to cut a path in two. But every fact of r is a chain of *external* facts,
+which other rules derive or which are explicit (the set X_R of the paper), so it is enough to put one of them before a
+fact of r. Other rules then derive external facts, and these rules derive r:
 
-    r(X, Y) :- external(X, Y).
-    r(X, Z) :- external(X, Y), r(Y, Z).
-    external(Y, X) :- external(X, Y).      where r is symmetric, too
+r(X, Y) :- external(X, Y). r(X, Z) :- external(X, Y), r(Y, Z). external(Y, X) :- external(X, Y). if r is symmetric, too
 
-What follows changes of these rules is Add, Del and Red of the modules (Algorithms 4 to 6); Diff is empty, for all that they read
-is inside the hyper-node. A closure that has a hyper-node for itself is left as it is: engines have algorithms for that.
+Maintenance of these rules is Add, Del and Red of the modules (Algorithms 4 to 6); Diff is empty, because everything
+they read is inside the hyper-node. A closure that is a whole hyper-node is left as it is: engines have algorithms for
+that.
 
-**Conditions.** With conditions on Y, every inner node of a chain meets them, wherever it is cut; so it does with conditions on
-Z, where one external fact comes first, and with conditions on X, where it comes last. No engine has an algorithm for such a
-closure: it is a module even in a hyper-node for itself. Conditions on both ends, or on two nodes together, depend on where a
-chain is cut: such rules stay as they are.
+**Conditions.** With conditions on Y, every inner node of a chain meets them, wherever the chain is cut; the same holds
+with conditions on Z if one external fact comes first, and with conditions on X if it comes last. No engine has an
+algorithm for such a closure, so it becomes a module even if it is a whole hyper-node. Conditions on both ends, or on
+two nodes together, depend on where a chain is cut: such rules stay as they are.
 
-**The guard X != Z.** A chain that meets no node twice is derived from its end on, unless it meets another constant of the same
-value: 1 and 1.0e0 are two nodes. Where that happens, the rule runs as it is written, too:
+**The guard X != Z.** A chain that visits no node twice is derived from its end on, unless it visits another constant of
+the same value: 1 and 1.0e0 are two nodes. If that happens, the rule also runs as it is written:
 
-    twins() :- external(X, Y), r(Y, Z), X = Z, not_exact_equal(X, Z).
-    r(X, Z) :- twins(), r(X, Y), r(Y, Z), X != Z.
+twins() :- external(X, Y), r(Y, Z), X = Z, not_exact_equal(X, Z). r(X, Z) :- twins(), r(X, Y), r(Y, Z), X != Z.
 
-**Copies.** `s(Y, X) :- r(X, Y)` tells a closure s all pairs of a closure r, but the external ones are enough: their chains are
-chains of s. That keeps the external facts of inverse closures few, as `broader` and `narrower` are.
+**Copies.** `s(Y, X) :- r(X, Y)` passes all pairs of a closure r to a closure s, but the external ones are enough: their
+chains are chains of s. That keeps the external facts of inverse closures few, such as those of `broader` and
+`narrower`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from corollary.program import (
 )
 
 _X, _Y = Variable("X"), Variable("Y")
-_PARTS = (" external", " symmetric", " twins", " uncut")  # of a module, after the name of a closure rule
+_PARTS = (" external", " symmetric", " twins", " uncut")  # rules of a module, after the name of a closure rule
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,10 @@ class _ChainRule:
 
 @dataclass(frozen=True)
 class _Closure:
-    """A predicate that rules close, and the names of those that its module replaces; `last` is whether external facts end chains.
+    """A closed predicate, and the names of the rules that its module replaces; `last` tells whether external facts end
+    chains.
 
-    Of its rules `chains` are those that are needed: one without conditions derives everything that the others do.
+    Of its rules, `chains` are those that are needed: one without conditions derives everything that the others do.
     """
 
     predicate: str
@@ -82,7 +82,7 @@ class _Closure:
 
     @property
     def name(self) -> str:
-        """One of the closure rules, whatever their order: a rule that goes and comes back changes no owner."""
+        """The name of one closure rule, independent of their order: removing a rule and adding it again changes no owner."""
         return min(self.replaced)
 
     @property
@@ -95,7 +95,7 @@ class _Closure:
 
 
 def with_external_facts(graph: RuleGraph) -> RuleGraph:
-    """The rules with closures over external facts; the same graph where there is no closure for it."""
+    """Return the rules with closures over external facts; the same graph if there is no such closure."""
     closures = {one.predicate: one for node in graph.hyper_nodes for one in _closures(graph, node)}
     if not closures:
         return graph
@@ -111,12 +111,12 @@ def with_external_facts(graph: RuleGraph) -> RuleGraph:
 
 
 def evaluated_names(name: str) -> tuple[str, ...]:
-    """The names that rules may have which run in the place of a rule."""
+    """Return the possible names of rules that run in place of a rule."""
     return (name, *(name + part for part in _PARTS))
 
 
 def written_name(name: str, known: Mapping[str, Rule]) -> str:
-    """The name of the rule, among those known, in whose place a rule runs."""
+    """Return the name of the known rule in place of which a rule runs."""
     if name not in known:
         for part in _PARTS:
             name = name.removesuffix(part)
@@ -134,7 +134,7 @@ def _towards_external(rule: Rule, closures: Mapping[str, _Closure]) -> Rule:
 
 
 def _copied(rule: Rule) -> Atom | None:
-    """The body of a rule that copies pairs, or turns them around."""
+    """Return the body of a rule that only copies pairs or reverses them, otherwise None."""
     ends = two_variables(rule.head)
     if ends is None or len(rule.body) != 1 or not isinstance(rule.body[0], Atom):
         return None
@@ -164,9 +164,10 @@ def _closures(graph: RuleGraph, node: HyperNode) -> Iterator[_Closure]:
 
 
 def _grows_at_the_end(chains: Sequence[_ChainRule], *, symmetric: bool) -> bool | None:
-    """Whether external facts have to come last in chains; None where neither way finds all that the rules derive.
+    """Return whether external facts must come last in chains; None if neither way finds everything that the rules
+    derive.
 
-    What several rules ask of different nodes depends on where a chain is cut by which of them.
+    The conditions of several rules on different nodes depend on where a chain is cut by which rule.
     """
     if len({one.differ is None for one in chains}) > 1:
         return None
@@ -197,8 +198,8 @@ def _as_chain(rule: Rule) -> _ChainRule | None:
 
 
 def _touched(conditions: Sequence[BodyElement], nodes: Mapping[str, str]) -> frozenset[str] | None:
-    """The nodes that conditions are about; None where some are about two of them, or hard to tell apart."""
-    groups: list[set[str]] = []  # variables that hang together by some that only conditions have
+    """Return the nodes with conditions; None if a condition is about two of them, or if that is hard to tell."""
+    groups: list[set[str]] = []  # variables connected through those that occur only in conditions
     for condition in conditions:
         inner = condition.element if isinstance(condition, Negation) else condition
         simple = all(isinstance(term, Variable | Wildcard | Constant) for term in terms_of(condition))
@@ -217,7 +218,7 @@ def _touched(conditions: Sequence[BodyElement], nodes: Mapping[str, str]) -> fro
 
 
 def _rules_of(closure: _Closure) -> Iterator[Rule]:
-    """The rules of one module; a chain has the name of the rule that it stands for."""
+    """Yield the rules of one module; a chain rule has the name of the rule that it replaces."""
     name, closed, external = closure.name, closure.predicate, external_predicate(closure.predicate)
     for chain in closure.chains:
         yield from _rules_of_chain(chain, name if closure.has_all_chains else chain.rule.name, closure)

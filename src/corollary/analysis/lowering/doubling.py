@@ -1,8 +1,9 @@
-"""Well-founded semantics: beside what is true, what is possible (true or undefined).
+"""Well-founded semantics: besides true facts, possible ones (true or undefined).
 
-A rule that may depend on its own negation, or on something that may, runs twice. What is true follows from what is true where
-the negated facts are not even possible; what is possible follows from what is possible where the negated facts are not true.
-Only the hyper-nodes with a negation inside are no plain rules then: engines evaluate the two by turns, until nothing changes.
+A rule that may depend on its own negation, or on such a rule, is doubled. True facts follow from true facts where the
+negated facts are not even possible; possible facts follow from possible facts where the negated facts are not true.
+Only the hyper-nodes with a negation inside are then not plain rules: engines evaluate the two kinds in alternation,
+until nothing changes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _POSSIBLE = "\0possible\0"
 
 
 def possible(predicate: str) -> str:
-    """The predicate of what is true or undefined; no program text has such a name."""
+    """Return the predicate of true or undefined facts; no program text contains such a name."""
     return _POSSIBLE + predicate
 
 
@@ -30,12 +31,12 @@ def is_possible(predicate: str) -> bool:
 
 
 def tells_possible(graph: RuleGraph, predicate: str) -> bool:
-    """Whether facts of a predicate may be undefined."""
+    """Return whether facts of a predicate may be undefined."""
     return any(rule.head.predicate == possible(predicate) for rule in graph.rules.values())
 
 
 def asked_of_doubled(query: Query, graph: RuleGraph) -> Query:
-    """The query as it is asked of rules that were doubled: what it negates must not even be possible."""
+    """Return the query for doubled rules: its negated facts must not even be possible."""
     heads = {rule.head.predicate for rule in graph.rules.values()}
     undecided = {predicate for predicate in heads if possible(predicate) in heads}
     if not undecided:
@@ -45,7 +46,7 @@ def asked_of_doubled(query: Query, graph: RuleGraph) -> Query:
 
 
 def doubled(graph: RuleGraph) -> tuple[Rule, ...]:
-    """The rules of a graph, with a second one for what is possible beside each that something undefined may reach."""
+    """Return the rules of a graph, with a second one for possible facts beside each that an undefined fact may reach."""
     doubtful = _doubtful(graph)
     split = [part for rule in graph.rules.values() for part in _split(rule, doubtful)]
     undecided = _undecided_heads(RuleGraph.of(split))
@@ -60,17 +61,17 @@ def _split(rule: Rule, doubtful: set[str]) -> tuple[Rule, ...]:
 
 
 def _doubtful(graph: RuleGraph) -> set[str]:
-    """The rules of hyper-nodes with a negation inside, and all that depend on one of them."""
+    """Return the rules of hyper-nodes with a negation inside, and all rules that depend on them."""
     start = [name for node in graph.hyper_nodes if graph.is_undecided(node) for name in node.rules]
     return graph.rule_edges.reached_from(start)
 
 
 def _undecided_heads(graph: RuleGraph) -> list[str]:
-    """Predicates of which some fact may be undefined, in the order of the rules."""
+    """Return predicates with possibly undefined facts, in the order of the rules."""
     doubtful = _doubtful(graph)
     heads = {rule.head.predicate for rule in graph.rules.values() if rule.name in doubtful}
     changed = True
-    while changed:  # a predicate is doubled as a whole, so its readers are, too, whatever its constants say
+    while changed:  # a predicate is doubled as a whole, and so are its readers, whatever their constants
         changed = False
         for rule in graph.rules.values():
             if rule.head.predicate not in heads and any(atom.predicate in heads for atom, _ in atoms_of(rule.body)):
@@ -110,7 +111,7 @@ def _bridge(predicate: str, arity: int) -> Rule:
 
 
 def _refuse_aggregates(body: tuple[BodyElement, ...], undecided: Collection[str], rule: Rule | None = None) -> None:
-    """An error where an aggregate of a rule, or of a query, ranges over what may be undefined."""
+    """Raise if an aggregate of a rule, or of a query, ranges over possibly undefined facts."""
     for atom, kind in atoms_of(body, aggregated=rule is not None and rule.has_head_aggregate):
         if kind == "aggregate" and atom.predicate in undecided:
             message = f"an aggregate ranges over '{atom.predicate}', of which facts may be undefined"

@@ -1,10 +1,10 @@
-"""Equality in rule heads (paper 001, section 2.2.3): constants that turn out to be equal stand for each other everywhere.
+"""Equality in rule heads (paper 001, section 2.2.3): constants found to be equal replace each other everywhere.
 
-What `X = Y :- body` derives is closed symmetrically and transitively in an auxiliary predicate, and every predicate gets a rule
-for each of its arguments by which a fact about a constant is a fact about all that are equal to it. Where there are function
-terms or lists, terms of equal parts are equal: each predicate says which terms stand in its facts, at any depth, and which terms
-one step of replacing leads to. That is said predicate by predicate: one relation of all terms would make everything depend on
-everything, and no negation would be stratified.
+The pairs derived by `X = Y :- body` are closed symmetrically and transitively in an auxiliary predicate, and every
+predicate gets a rule for each of its arguments by which a fact about a constant holds for all equal constants. With
+function terms or lists, terms with equal parts are equal: for each predicate, auxiliary predicates hold the terms in
+its facts, at any depth, and the terms that one replacement leads to. They are separate for each predicate: a single
+relation of all terms would make everything depend on everything, and no negation would be stratified.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WHOLE, _OTHER = Variable("Whole"), Variable("Other")
 
 
 def with_congruence(rules: tuple[Rule, ...], arities: Mapping[str, int], forms: Set[Form]) -> tuple[Rule, ...]:
-    """The rules, and where something says that constants are equal those that make them stand for each other."""
+    """Return the rules, with those that replace constants by equal ones if some rule or fact states an equality."""
     if EQUALITY not in arities:
         return rules
     ordered = sorted(filter(places_of, forms), key=lambda form: (form[0] or "", form[1]))
@@ -66,7 +66,7 @@ def _replacing(predicate: str, arity: int, position: int, by: str, name: str) ->
 
 
 def _terms_inside(predicate: str, arity: int, forms: Sequence[Form]) -> Iterator[Rule]:
-    """Rules for the function terms and lists that stand in facts of a predicate, and for everything inside these."""
+    """Yield rules for the function terms and lists in facts of a predicate, and for everything inside these."""
     plain = _plain(predicate)
     width = 2 if predicate == SAME else arity
     for form in forms:
@@ -84,7 +84,7 @@ def _terms_inside(predicate: str, arity: int, forms: Sequence[Form]) -> Iterator
 
 
 def _with_other_parts(predicate: str, replaced: str, forms: Sequence[Form]) -> Iterator[Rule]:
-    """Rules that replace one part of a term that stands in facts of a predicate."""
+    """Yield rules that replace one part of a term in facts of a predicate."""
     plain = _plain(predicate)
     for form in forms:
         parts = variables(places_of(form))
@@ -95,7 +95,7 @@ def _with_other_parts(predicate: str, replaced: str, forms: Sequence[Form]) -> I
 
 
 def _plain(predicate: str) -> str:
-    """A predicate in the name of a rule; no other one, 'same' for example, has the same there as an auxiliary one."""
+    """Return a predicate for use in the name of a rule, different from the names of auxiliary ones such as 'same'."""
     return predicate.replace("\0", " ")
 
 
@@ -104,7 +104,7 @@ def _inside(predicate: str, term: Term) -> Atom:
 
 
 def _taken(predicate: str, form: Form) -> Atom:
-    """Terms with their parts, so that terms are found by a part of theirs."""
+    """Return an atom of terms with their parts, so that terms are found by a part."""
     return Atom(f"\0parts\0{predicate}\0{_name(form)}", (_WHOLE, *variables(places_of(form))))
 
 

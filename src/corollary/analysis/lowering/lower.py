@@ -1,4 +1,4 @@
-"""All rewritings, in order. Each takes rules and gives rules; what has nothing to do changes nothing."""
+"""All rewritings, in order. Each takes rules and returns rules, unchanged if there is nothing to do."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from corollary.program.patterns import Form
 
 
 def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int], forms: Set[Form]) -> RuleGraph:
-    """The rules that engines run: the same graph where nothing has to be rewritten.
+    """Return the rules that engines run; the same graph if nothing must be rewritten.
 
-    `arities` are those of all predicates that the program mentions, `forms` those of the terms that facts may have. Rules that
-    engines run as they stand keep their names.
+    `arities` are those of all predicates that the program mentions, `forms` the forms of the terms that facts may have.
+    Rules that engines run unchanged keep their names.
     """
     rules = tuple(graph.rules.values())
     congruent = {**arities, UNIVERSE: 1} if meaning.has_universe and forms else arities
@@ -39,7 +39,7 @@ def lower(graph: RuleGraph, meaning: Meaning, arities: Mapping[str, int], forms:
 
 
 def lower_query(query: Query, meaning: Meaning, evaluated: RuleGraph) -> Query:
-    """The query as it is asked of what these rules, which `lower` made, have derived."""
+    """Return the query for facts derived by rules from `lower`."""
     asked = with_universe(query) if meaning.has_universe else query
     asked = query_with_precision(asked, meaning.precision)
     return asked_of_doubled(asked, evaluated) if meaning.is_well_founded else asked

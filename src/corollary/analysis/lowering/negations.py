@@ -1,7 +1,8 @@
-"""Negated atoms of which a part is unknown: `not q(X, f(_))` asks for an auxiliary predicate of the X that have one.
+"""Negated atoms with unknown parts: `not q(X, f(_))` uses an auxiliary predicate of the X for which there is such a
+fact.
 
-Engines look plain atoms up by what is known of them, so this is needed where a function term or list has unknown parts, and
-everywhere in rules whose negations are decided only while they run.
+Engines look up plain atoms by their known arguments, so this is needed only for function terms or lists with unknown
+parts, and everywhere in rules whose negations are decided during evaluation.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _MADE = re.compile(r" negates \d+$")
 
 
 def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]:
-    """The rule and those of its auxiliary predicates; with `every`, for plain atoms with unknown arguments, too."""
+    """Return the rule and those of its auxiliary predicates; with `every`, also for plain atoms with unknown arguments."""
     if not any(isinstance(element, (Negation, Aggregation)) for element in rule.body):
         return (rule,)
     made: list[Rule] = []
@@ -49,7 +50,7 @@ def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]
         computed: dict[Variable, Term] = {}
 
         def named(term: Term) -> Term:
-            """Return a variable for a term that is computed of known values, an argument of the auxiliary predicate."""
+            """Return a variable for a term computed from known values, an argument of the auxiliary predicate."""
             variable = Variable(f" n{len(computed)}")
             computed[variable] = term
             return variable
@@ -67,12 +68,12 @@ def with_known_negations(rule: Rule, *, every: bool = False) -> tuple[Rule, ...]
 
 
 def is_part_of_negation(rule: str) -> bool:
-    """Whether a rule is that of an auxiliary predicate."""
+    """Return whether a rule belongs to an auxiliary predicate."""
     return _MADE.search(rule) is not None
 
 
 def written_atom(atom: Atom, graph: RuleGraph) -> Atom:
-    """The atom that the rule of an auxiliary predicate has in its body, as it was written; any other atom as it is."""
+    """Return the original atom for the body of an auxiliary predicate's rule; any other atom as it is."""
     name = atom.predicate.removeprefix("\0")
     if name == atom.predicate or not is_part_of_negation(name) or name not in graph.rules:
         return atom

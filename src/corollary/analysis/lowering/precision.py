@@ -1,8 +1,8 @@
-"""The setting `precision`: comparisons of a body regard so many significant bits of the doubles on their sides.
+"""The setting `precision`: comparisons in bodies use only this many significant bits of doubles.
 
-`X < Y` becomes `ROUND_TO_BITS(X, 20) < ROUND_TO_BITS(Y, 20)`. An equality that gives a variable its value stays as it is, and so
-does what is a matter of identity: joins, function terms, lists. What gives a value is settled here as the language says: atoms
-first, then the first equality in the text that can.
+`X < Y` becomes `ROUND_TO_BITS(X, 20) < ROUND_TO_BITS(Y, 20)`. An equality that gives a variable its value stays as it
+is, and so does identity: joins, function terms, lists. Which equality gives a value is settled here, as the language
+defines it: atoms first, then the first equality in the text that can.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NUMERIC = PRED + "numeric-"
 
 
 def with_precision(rules: tuple[Rule, ...], bits: int) -> tuple[Rule, ...]:
-    """The rules with comparisons that regard so many bits of doubles."""
+    """Return the rules with comparisons that use only this many bits of doubles."""
     return rules if bits == ALL_BITS else tuple(_Rounding(bits).rule(rule) for rule in rules)
 
 
@@ -87,7 +87,7 @@ class _Rounding:
                 return inside_aggregations(replace(element, operations=tuple(ranged)), self.body)
 
     def term(self, term: Term) -> Term:
-        """The term with the comparisons that stand inside it rounded."""
+        """Return the term with rounded comparisons inside it."""
         match term:
             case FunctionTerm():
                 arguments = tuple(map(self.term, term.arguments))
@@ -119,7 +119,7 @@ def _is_comparison(name: str) -> bool:
 
 
 def _may_be_doubles(left: Term, right: Term) -> bool:
-    """Whether rounding may make a difference: with a text, a function term or a list on one side it does not."""
+    """Return whether rounding may make a difference; with a text, a function term or a list on one side it does not."""
     return not any(is_pattern(side) or _is_no_number(side) for side in (left, right))
 
 
@@ -134,7 +134,7 @@ _Waiting: TypeAlias = Comparison | Assignment | _Pair
 
 
 def _settled(body: Sequence[BodyElement]) -> tuple[set[int], list[Assignment]]:
-    """The comparisons between values that are there, by identity, and the equalities that were solved for a variable."""
+    """Return the comparisons between existing values, by identity, and the equalities solved for a variable."""
     bound = {variable.name for element in body for variable in _at_once(element)}
     waiting = [one for element in body for one in _waiting(element)]
     compared: set[int] = set()
@@ -144,7 +144,7 @@ def _settled(body: Sequence[BodyElement]) -> tuple[set[int], list[Assignment]]:
         if place is None and (solution := _solution(waiting, bound)) is not None:
             solved.append(solution)
             bound.add(solution.variable.name)
-            continue  # now the equality can be compared
+            continue  # now the equality can be a comparison
         element = waiting.pop(place or 0)
         given = _given(element, bound) or set()
         if isinstance(element, Comparison) and not given:
@@ -170,7 +170,7 @@ def _has_pattern(comparison: Comparison) -> bool:
 
 
 def _given(one: _Waiting, bound: set[str]) -> set[str] | None:
-    """The variables that this gives a value, now that others have one; None where it has to wait for more of them."""
+    """Return the variables that an element gives values, given those with values; None if it must wait for more of them."""
     if isinstance(one, Assignment):
         return {one.variable.name} - bound if _is_known(one.expression, bound) else None
     left, right = (one.left, one.right) if isinstance(one, Comparison) else one

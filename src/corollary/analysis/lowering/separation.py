@@ -1,8 +1,8 @@
-"""Local stratification (paper 001, section 2.3.3): negation through recursion that constants cut.
+"""Local stratification (paper 001, section 2.3.3): recursion through negation that constants interrupt.
 
-`p(2, X) :- q(X), not p(3, X)` never sees what it derives. Where other rules hand such arguments on, as `r(Y, X) :- p(Y, X)` does,
-each of them is split into one rule for each constant that matters and one for all others, and by the comparisons with constants
-that matter. By these, the graph of rules then tells apart what predicates alone mix up.
+`p(2, X) :- q(X), not p(3, X)` never reads what it derives. If other rules pass such arguments on, as
+`r(Y, X) :- p(Y, X)` does, each of them is split: one rule for each relevant constant and one for all others, and
+likewise by relevant comparisons with constants. The rule graph then separates what predicates alone would merge.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Place = tuple[str, object]
 
 
 def separated(graph: RuleGraph) -> tuple[Rule, ...] | None:
-    """The rules of a graph that is not stratified, split by constants; None where they still are not, then."""
+    """Return the rules of a graph that is not stratified, split by constants; None if that does not make it stratified."""
     undecided = [node for node in graph.hyper_nodes if graph.is_undecided(node)]
     cases = {name: list(_cases(graph, node, name)) for node in undecided for name in node.rules}
     split = tuple(case for rule in graph.rules.values() for case in cases.get(rule.name, [rule]))
@@ -33,17 +33,17 @@ def separated(graph: RuleGraph) -> tuple[Rule, ...] | None:
 
 
 def is_case_of(name: str, rule: str) -> bool:
-    """Whether a rule that engines run is one of the program, or one of the cases that it was split into."""
+    """Return whether a rule that engines run is the given rule, or a case of it."""
     return rule_of_case(name) == rule
 
 
 def rule_of_case(name: str) -> str:
-    """The rule of the program that a rule which engines run was split from, or that it is."""
+    """Return the name of the program's rule that a rule was split from, or is."""
     return name.partition(" where ")[0]
 
 
 def _cases(graph: RuleGraph, node: HyperNode, name: str) -> Iterator[Rule]:
-    """One rule for each combination of constants of the variables that matter, and of what is none of them."""
+    """Yield one rule for each combination of relevant constants (or none of them) for the relevant variables."""
     rule = graph.rules[name]
     choices = _choices(graph, node, rule)
     if any(len(choice.bounds) > _MOST_BOUNDS for choice in choices.values()):
@@ -61,13 +61,13 @@ def _cases(graph: RuleGraph, node: HyperNode, name: str) -> Iterator[Rule]:
 
 @dataclass(frozen=True)
 class _Choice:
-    """The constants that a variable may meet elsewhere, and the comparisons by order that are made there."""
+    """The constants that a variable may meet elsewhere, and the comparisons by order there."""
 
     constants: list[Constant]
     bounds: list[ConstantBound]
 
     def options(self, variable: Variable) -> list[list[Comparison | Negation]]:
-        """Guards of which exactly one is true of every value."""
+        """Return guards, exactly one of which is true of every value."""
         found: list[list[Comparison | Negation]] = [[Comparison("=", variable, one)] for one in self.constants]
         others = [Comparison("!=", variable, constant) for constant in self.constants]
         for chosen in product(*((bound, replace(bound, negated=True)) for bound in self.bounds)):
@@ -77,7 +77,7 @@ class _Choice:
 
 
 def _choices(graph: RuleGraph, node: HyperNode, rule: Rule) -> dict[str, _Choice]:
-    """The variables of a rule that carry arguments of the recursion, with the constants that these meet elsewhere."""
+    """Return the variables of a rule that carry arguments of the recursion, with the constants that these meet elsewhere."""
     classes = _classes(graph, node)
     known, limited = restrictions(rule.body), limited_variables(rule.body)
     found = {}
@@ -97,7 +97,7 @@ def _choices(graph: RuleGraph, node: HyperNode, rule: Rule) -> dict[str, _Choice
 
 
 def _equal_to(variable: str, rule: Rule) -> set[str]:
-    """The variables that equalities make the same as one; what is decided about it is decided about them."""
+    """Return the variables that equalities identify with one; its cases are cases of them, too."""
     found = {variable}
     for _ in rule.body:
         found |= {name for link in links_of(rule.body) if found & set(link) for name in link}
@@ -105,7 +105,7 @@ def _equal_to(variable: str, rule: Rule) -> set[str]:
 
 
 def _classes(graph: RuleGraph, node: HyperNode) -> _PlaceClasses:
-    """Arguments of predicates, and the variables of rules that carry them from one to the other."""
+    """Return the classes of arguments of predicates, and of the variables of rules that carry them from one to another."""
     classes = _PlaceClasses()
     for name in node.rules:
         rule = graph.rules[name]
@@ -141,7 +141,7 @@ def _constants(term: Term) -> Iterator[Constant]:
 
 
 class _PlaceClasses:
-    """Places that may hold the same values, by union-find, with the constants that stand at one of them."""
+    """Positions that may hold the same values, by union-find, with the constants that occur at them."""
 
     def __init__(self) -> None:
         self._parents: dict[_Place, _Place] = {}
@@ -154,7 +154,7 @@ class _PlaceClasses:
         self._found.append((place, met))
 
     def constants(self, place: _Place) -> list[Constant]:
-        """Those of a place, one of each value."""
+        """Return the constants of a position, one of each value."""
         distinct: list[Constant] = []
         for met in self._at(place):
             if isinstance(met, Constant) and not any(equal(met.value, other.value) for other in distinct):
@@ -162,7 +162,7 @@ class _PlaceClasses:
         return distinct
 
     def bounds(self, place: _Place) -> list[ConstantBound]:
-        """The comparisons by order of a place, each once."""
+        """Return the distinct comparisons by order of a position."""
         return list(dict.fromkeys(met for met in self._at(place) if isinstance(met, ConstantBound)))
 
     def _at(self, place: _Place) -> Iterator[Constant | ConstantBound]:

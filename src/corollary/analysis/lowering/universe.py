@@ -1,9 +1,10 @@
-"""Unsafe rules: a variable that nothing limits ranges over the universe, all constants of the program and of its facts.
+"""Unsafe rules: an unlimited variable ranges over the universe, all constants of the program and of its facts.
 
-The universe is an auxiliary predicate that every argument of every predicate feeds, and every constant in a rule. Of a derived
-predicate, the explicit facts are enough, and those of rules that make new constants: all others are about
-constants that are in the universe anyway. That is made use of only where feeding it all would turn a negation into one through
-recursion. The explicit facts of a predicate are an auxiliary predicate of their own then, which engines fill.
+The universe is an auxiliary predicate fed by every argument of every predicate, and by every constant in a rule. Of a
+derived predicate, the explicit facts are enough, and the facts of rules that make new constants: all other facts
+contain only constants that are in the universe anyway. This is used only if feeding the universe with everything would
+put a negation into a recursion. The explicit facts of a predicate then become an auxiliary predicate of their own,
+which engines fill.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ _EXTERNAL = "\0external\0"
 def limited_by_universe(
     rules: Sequence[Rule], written: Set[str], arities: Mapping[str, int], meaning: Meaning
 ) -> tuple[Rule, ...]:
-    """The rules with the universe as the range of each variable that nothing limits.
+    """Return the rules with the universe as the range of each unlimited variable.
 
-    `written` are the names of those that the program has itself. Those of equality may make terms, too, but only such as they
-    make of what is in the universe: it is a predicate like any other for them.
+    `written` are the names of the program's own rules. The rules of equality may make terms, too, but only from what is
+    in the universe; for them it is a predicate like any other.
     """
     limited = tuple(replace(rule, body=body_with_universe(rule)) for rule in rules)
     feeding = _with_constants(rules, limited, _feeding(arities))
@@ -62,7 +63,7 @@ def limited_by_universe(
 
 
 def stated_predicates(graph: RuleGraph) -> dict[str, Atom]:
-    """The predicates of explicit facts that rules read, each with an atom for the facts that they are chosen from."""
+    """Return the predicates of explicit facts that rules read, each with an atom that selects its facts."""
     only = (rule.body[0] for rule in graph.rules.values() if len(rule.body) == 1)
     return {
         atom.predicate: replace(atom, predicate=chosen)
@@ -72,17 +73,17 @@ def stated_predicates(graph: RuleGraph) -> dict[str, Atom]:
 
 
 def external_predicate(predicate: str) -> str:
-    """The auxiliary predicate that has the explicit facts of a predicate, and what rules derive for it beside them."""
+    """Return the auxiliary predicate for the explicit facts of a predicate, and for those that other rules derive for it."""
     return _EXTERNAL + predicate
 
 
 def closed_predicate(external: str) -> str | None:
-    """The predicate that is closed over the facts of an auxiliary one; None for any other predicate."""
+    """Return the predicate that is closed over an auxiliary one; None for any other predicate."""
     return external.removeprefix(_EXTERNAL) if external.startswith(_EXTERNAL) else None
 
 
 def chosen_from(predicate: str) -> str | None:
-    """The predicate whose explicit facts an auxiliary predicate has; None for any other one."""
+    """Return the predicate whose explicit facts an auxiliary predicate contains; None for any other one."""
     for prefix in (_STATED, _EXTERNAL):
         if predicate.startswith(prefix):
             return predicate.removeprefix(prefix)
@@ -90,12 +91,12 @@ def chosen_from(predicate: str) -> str | None:
 
 
 def body_with_universe(rule: Rule) -> tuple[BodyElement, ...]:
-    """The body with the universe as the range of each variable that nothing limits; `_` gets no value by it."""
+    """Return the body with the universe as the range of each unlimited variable; `_` gets no value by it."""
     return _limited_body(rule.body, rule.head.arguments)
 
 
 def with_universe(query: Query) -> Query:
-    """The query with the universe as the range of each variable that nothing limits."""
+    """Return the query with the universe as the range of each unlimited variable."""
     return replace(query, body=_limited_body(query.body, ()))
 
 
@@ -121,7 +122,7 @@ def _feeding_by(rule: Rule) -> Iterator[Rule]:
 
 
 def _below_negation(limited: Iterable[Rule], *, local: bool) -> set[str]:
-    """The predicates that depend on the universe through a negation or an aggregate: they must not feed it."""
+    """Return the predicates that depend on the universe through a negation or an aggregate, and therefore must not feed it."""
     graph = RuleGraph.of((*limited, Rule(UNIVERSE, Atom(UNIVERSE, variables(1)), ())), local=local)
     reached, edges = graph.rule_edges.reached_from([UNIVERSE]), graph.rule_edges.edges_out_of
     strict = [user for _, user, kinds in edges(reached) if any(kind.is_strict for kind in kinds)]
@@ -136,7 +137,7 @@ def _limited_body(body: tuple[BodyElement, ...], head: tuple[Term, ...]) -> tupl
         elsewhere = {one.name for other in inner if other is not element for one in element_variables(other)}
         elsewhere |= {variable.name for variable in wanted}
         alone = isinstance(element, Negation) and isinstance(element.element, Atom)
-        # A variable that occurs under one negation only means "there is none".
+        # A variable that occurs only under one negation is existential.
         wanted += [one for one in element_variables(element) if not alone or one.name in elsewhere]
     names = dict.fromkeys(variable.name for variable in wanted if variable.name not in limited)
     return (*inner, *(Atom(UNIVERSE, (Variable(name),)) for name in names))
@@ -155,7 +156,7 @@ def _constants(rule: Rule) -> Iterator[Constant]:
 
 
 def _makes_constants(rule: Rule) -> bool:
-    """Whether a rule may derive facts about other constants than those of the program and of its facts."""
+    """Return whether a rule may derive facts with new constants, which are not in the program or its facts."""
     terms = [*rule.head.arguments, *(term for element in rule.body for term in all_terms_of(element))]
     plain = all(isinstance(part, (Variable, Wildcard, Constant)) for term in terms for part in subterms(term))
     return not plain or any(isinstance(element, Aggregation) for element in rule.body)

@@ -1,4 +1,4 @@
-"""Where the boxes and the edges of a picture go; knows nothing of rules."""
+"""The positions of the boxes and edges of a picture, without any knowledge of rules."""
 
 from corollary.pictures.layout.geometry import Curve, Point, Rectangle, Size, straight
 from corollary.pictures.layout.layout import Band, Layout, Link, lay_out

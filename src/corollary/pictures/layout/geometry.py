@@ -1,4 +1,4 @@
-"""The shapes that a layout consists of. x grows to the right, y downwards, as in SVG."""
+"""The shapes of a layout. x grows to the right, y downwards, as in SVG."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Curve:
-    """Cubic Bézier pieces that share their ends: a start and then three points for each piece."""
+    """Cubic Bézier pieces that share their ends: a start, then three points for each piece."""
 
     points: tuple[Point, ...]
 
@@ -55,12 +55,12 @@ class Curve:
 
 
 def straight(start: Point, end: Point) -> tuple[Point, Point, Point]:
-    """The three points by which a curve that is at `start` goes on in a straight line to `end`."""
+    """Return the three points by which a curve at `start` continues in a straight line to `end`."""
     (x, y), (to_x, to_y) = start, end
     return (x + (to_x - x) / 3, y + (to_y - y) / 3), (x + (to_x - x) * 2 / 3, y + (to_y - y) * 2 / 3), end
 
 
 def bend(start: Point, end: Point) -> tuple[Point, Point, Point]:
-    """The three points of an S between two heights that leaves and arrives vertically and stays between its ends."""
+    """Return the three points of an S between two heights that leaves and arrives vertically and stays between its ends."""
     half = (start[1] + end[1]) / 2
     return (start[0], half), (end[0], half), end

@@ -1,4 +1,4 @@
-"""A graph in layers whose every edge leads from one layer to the next."""
+"""A graph in layers in which every edge leads from one layer to the next."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 @dataclass
 class Layers:
-    """Vertices are boxes, by their own number, or waypoints, with higher ones: places where a long edge passes a layer.
+    """Vertices in layers: boxes, with their own numbers, and waypoints, with higher numbers, where a long edge passes a
+    layer.
 
-    `rows` are the layers from top to bottom, each from left to right; `levels` says which level a row stands for;
-    `routes` has the vertices of each edge from top to bottom; `up` and `down` have the neighbours of each vertex.
+    `rows` are the layers from top to bottom, each from left to right; `levels` has the level of each row; `routes` has
+    the vertices of each edge from top to bottom; `up` and `down` have the neighbours of each vertex.
     """
 
     rows: list[list[int]]
@@ -33,7 +34,7 @@ class Layers:
 
 
 def in_layers(levels: Mapping[int, Level], edges: Mapping[int, tuple[int, int]], boxes: int) -> Layers:
-    """The layers of vertices whose levels are known; `edges` lead downwards, and `boxes` is the first free number."""
+    """Return the layers of vertices with known levels; `edges` lead downwards, and `boxes` is the first free number."""
     rows_of_levels: list[Level] = sorted(set(levels.values()))
     row_of = {level: index for index, level in enumerate(rows_of_levels)}
     layers = Layers([[] for _ in rows_of_levels], rows_of_levels, first_waypoint=boxes)
@@ -64,7 +65,7 @@ def _connect(layers: Layers, route: Sequence[int]) -> None:
 
 
 def _sort_by_length(layers: Layers) -> None:
-    """Sorts the neighbours of each box so that long edges are in the middle, and near boxes on either side of them."""
+    """Sort the neighbours of each box so that long edges are in the middle, and near boxes on either side of them."""
     above: dict[int, list[tuple[int, int]]] = {}
     below: dict[int, list[tuple[int, int]]] = {}
     for route in layers.routes.values():
@@ -89,7 +90,7 @@ def _longest_inside(ends: list[tuple[int, int]]) -> list[int]:
 
 # -- layering ----------------------------------------------------------------------------------------------------------
 
-# Which layer each box of a picture is in: below everything that feeds it, and with its own stratum.
+# The layer of each box of a picture: below everything that feeds it, and with its own stratum.
 
 
 class Level(NamedTuple):
@@ -101,7 +102,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class LayeringProblem:
-    """Vertices with their strata and widths, and edges without cycle that never lead to a smaller stratum."""
+    """Vertices with their strata and widths, and acyclic edges that never lead to a smaller stratum."""
 
     vertices: Sequence[int]
     successors: Mapping[int, Sequence[int]]
@@ -112,9 +113,10 @@ class LayeringProblem:
 
 
 def levels_of(task: LayeringProblem) -> dict[int, Level]:
-    """A level for each vertex, above those of its successors; a layer is wider than `max_width` for a lone vertex only.
+    """Return a level for each vertex, above those of its successors; only a single vertex may make a layer wider than
+    `max_width`.
 
-    The longest way to a vertex gives its level. Where a layer is full, vertices with a short way ahead go lower.
+    The longest path to a vertex gives its level. If a layer is full, vertices with a short path ahead move down.
     """
     used: dict[Level, float] = {}
     levels: dict[int, Level] = {}
@@ -132,7 +134,7 @@ def levels_of(task: LayeringProblem) -> dict[int, Level]:
 
 
 def _pull_down(task: LayeringProblem, order: Sequence[int], levels: dict[int, Level], used: dict[Level, float]) -> None:
-    """Moves vertices that feed more than they need towards what they feed: their edges get shorter."""
+    """Move vertices that feed more than they need towards their targets, which shortens their edges."""
     last: dict[int, int] = {}
     for level in levels.values():
         last[level.stratum] = max(last.get(level.stratum, 0), level.step)
@@ -160,7 +162,8 @@ def _without_empty_layers(levels: dict[int, Level]) -> dict[int, Level]:
 
 
 def _topological_order(task: LayeringProblem) -> list[int]:
-    """Among the vertices that may come next the one with the longest way ahead of it: it should stand high."""
+    """Return the vertices in topological order; among those that may come next, the one with the longest path ahead,
+    which belongs near the top."""
     plain = _any_topological_order(task)
     ahead: dict[int, int] = {}
     for vertex in reversed(plain):

@@ -1,4 +1,4 @@
-"""A layered drawing (Sugiyama's method): sizes and edges go in, places and curves come out."""
+"""A layered drawing (Sugiyama's method): from sizes and edges to positions and curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corollary.pictures.layout.placing import place
 
 # -- components --------------------------------------------------------------------------------------------------------
 
-# The parts of a picture that no edge connects: each is arranged alone, then they stand side by side on shelves.
+# The connected components of a picture: each is arranged by itself, then they are placed side by side on shelves.
 
 BOX_GAP = 36.0
 WAYPOINT_WIDTH, _NARROW_WAYPOINT = 14.0, 8.0
@@ -27,7 +27,7 @@ _ASPECT = 1.6
 
 @dataclass(frozen=True)
 class Component:
-    """Boxes in layers with the middle of each vertex from left to right, the leftmost box beginning at 0."""
+    """Boxes in layers, with the horizontal middle of each vertex; the leftmost box begins at 0."""
 
     layers: Layers
     x: Mapping[int, float]
@@ -35,7 +35,7 @@ class Component:
 
 
 def arrange(sizes: Sequence[Size], downward: Mapping[int, tuple[int, int]], strata: Sequence[int]) -> list[Component]:
-    """The components in the order of their first boxes; all boxes without an edge together are the last one."""
+    """Return the components in the order of their first boxes; all boxes without an edge together are the last one."""
     limit = usual_width(sizes)
     groups = _connected(len(sizes), downward.values())
     lonely = [group[0] for group in groups if len(group) == 1]
@@ -48,13 +48,13 @@ def arrange(sizes: Sequence[Size], downward: Mapping[int, tuple[int, int]], stra
 
 
 def usual_width(sizes: Sequence[Size]) -> float:
-    """How wide a layer or a shelf should be at most: a screen, or more where the picture would get much too tall."""
+    """Return how wide a layer or a shelf should be at most: a screen, or more if the picture would become much too tall."""
     area = sum((size.width + BOX_GAP) * (size.height + _LAYER_GAP) for size in sizes)
     return max(_USUAL_WIDTH, math.sqrt(area * _ASPECT))
 
 
 def shelves(components: Sequence[Component], width: float) -> list[list[Component]]:
-    """Each component on the first shelf that has room for it."""
+    """Return each component on the first shelf that has room for it."""
     found: list[list[Component]] = []
     free: list[float] = []
     for component in components:
@@ -108,7 +108,7 @@ def _levels(
 
 
 def _connected(count: int, edges: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """The vertices 0 … count-1 in groups that edges connect, each in order, the groups by their first."""
+    """Return the vertices 0 … count-1 in connected groups, each in order, the groups by their first."""
     leader = list(range(count))
 
     def find(vertex: int) -> int:
@@ -136,7 +136,7 @@ _BEND, _MAX_BEND, _BEND_PER_WIDTH = 34.0, 150.0, 0.07
 
 @dataclass(frozen=True)
 class Link:
-    """An edge of the drawing; `head` is the room for the arrow's head before the target."""
+    """An edge of the drawing; `head` is the room for the arrowhead before the target."""
 
     source: int
     target: int
@@ -145,7 +145,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Band:
-    """The layers of one stratum, from the left of the drawing to its right."""
+    """The layers of one stratum, over the whole width of the drawing."""
 
     stratum: int
     top: float
@@ -173,9 +173,10 @@ class _Drawing:
 
 
 def lay_out(sizes: Sequence[Size], links: Sequence[Link], strata: Sequence[int]) -> Layout:
-    """Places boxes in layers, those of a lower stratum above those of a higher one, and draws the links between them.
+    """Place boxes in layers, lower strata above higher ones, and draw the links between them.
 
-    A link may be part of a cycle, lead from a box to itself and occur several times, but not lead to a lower stratum.
+    A link may be part of a cycle, lead from a box to itself and occur several times, but must not lead to a lower
+    stratum.
     """
     backward = backward_edges(len(sizes), [(link.source, link.target) for link in links])
     downward = {
@@ -186,7 +187,7 @@ def lay_out(sizes: Sequence[Size], links: Sequence[Link], strata: Sequence[int])
     loops = [0] * len(sizes)
     for link in links:
         loops[link.source] += link.source == link.target
-    # A box with a loop is as much wider on its left, so that it stays in the middle of its place.
+    # A box with a loop gets the same room on its left, so that it stays centred.
     slots = [Size(size.width + 2 * loop_room(n), size.height) for size, n in zip(sizes, loops, strict=True)]
     drawing = _Drawing(sizes, links, downward)
     rows = shelves(arrange(slots, downward, strata), usual_width(slots))
@@ -212,7 +213,7 @@ def _width(shelf: Sequence[Component]) -> float:
 
 
 class _Shelf:
-    """Components next to each other, whose layers of one level are at one height."""
+    """Components side by side, whose layers of one level have the same height."""
 
     def __init__(self, drawing: _Drawing, components: Sequence[Component], left: float, top: float) -> None:
         self._drawing = drawing
@@ -233,7 +234,7 @@ class _Shelf:
         return _evenly_apart(list(found.values()))
 
     def curves(self) -> dict[int, Curve]:
-        """Each link's curve, from its source to its target."""
+        """Return each link's curve, from its source to its target."""
         found: dict[int, Curve] = {}
         for component, x in zip(self._components, self._x, strict=True):
             layers = component.layers
@@ -269,7 +270,7 @@ class _Shelf:
         y, previous = top + BAND_PADDING, None
         for level in sorted(heights):
             if previous is not None:
-                # A new stratum is a new band, with its own padding.
+                # Each stratum is a band, with its own padding.
                 padding = 2 * BAND_PADDING + _BAND_GAP if previous.stratum != level.stratum else 0.0
                 y += max(bends[previous] + 2 * STUB, padding)
             tops[level] = y
@@ -290,7 +291,7 @@ class _Shelf:
 
 
 def _evenly_apart(bands: list[Band]) -> list[Band]:
-    """Bands that grow towards each other until only the usual gap is left between them."""
+    """Return the bands, enlarged towards each other until only the usual gap is left between them."""
     middles = [(above.bottom + below.top) / 2 for above, below in pairwise(bands)]
     tops = [bands[0].top, *(middle + _BAND_GAP / 2 for middle in middles)]
     bottoms = [*(middle - _BAND_GAP / 2 for middle in middles), bands[-1].bottom]
@@ -307,13 +308,14 @@ def _loops(links: Sequence[Link], boxes: Mapping[int, Rectangle]) -> dict[int, C
     return found
 
 
-# Which edges have to be turned round so that a graph has no cycle.
+# Edges to reverse so that a graph has no cycle.
 
 
 def backward_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """Positions of edges without which the vertices 0 … count-1 have no cycle; loops are not among them.
+    """Return the positions of edges without which the vertices 0 … count-1 have no cycle; loops are not among them.
 
-    A depth-first walk in the order of the vertices finds them: they lead to a vertex that it has entered and not left.
+    A depth-first search in the order of the vertices finds them: they lead to a vertex that it has entered and not
+    left.
     """
     out: list[list[int]] = [[] for _ in range(count)]
     for position, (source, target) in enumerate(edges):
@@ -325,7 +327,7 @@ def backward_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
         if entered[root]:
             continue
         entered[root] = True
-        # The walk keeps its own stack: a chain of rules may be longer than Python's.
+        # The search has its own stack, because a chain of rules may be longer than Python's.
         stack = [(root, iter(out[root]))]
         while stack:
             vertex, rest = stack[-1]
@@ -343,10 +345,10 @@ def backward_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
     return backward
 
 
-# The curves of the edges, when every box and every waypoint has its place.
+# The curves of the edges, after every box and every waypoint has its position.
 #
-# Between two layers an edge is an S; where it passes a layer it is straight. Nothing stands between layers, and a
-# waypoint keeps its column of the layer free: so no edge runs through a box that it does not belong to.
+# Between two layers an edge is an S; through a layer it is straight. Nothing is placed between layers, and a waypoint
+# keeps its column of the layer free: so no edge crosses a box that it does not belong to.
 
 
 STUB = 12.0
@@ -357,7 +359,7 @@ _NEXT_LOOP = 12.0
 
 @dataclass(frozen=True)
 class LayerPassage:
-    """Where a route passes a layer: its place from left to right, and the top and the bottom of the layer there."""
+    """The point where a route passes a layer: its horizontal position, and the top and the bottom of the layer there."""
 
     x: float
     top: float
@@ -365,7 +367,7 @@ class LayerPassage:
 
 
 def spread(box: Rectangle, ends: Sequence[tuple[float, int]]) -> dict[int, float]:
-    """A place on the upper or lower side of a box for each edge; `ends` says where it goes and which edge it is."""
+    """Return a position on the upper or lower side of a box for each edge; `ends` tells where each edge leads."""
     gap = min(_PORT_GAP, box.width * 0.7 / max(1, len(ends) - 1))
     first = box.middle - gap * (len(ends) - 1) / 2
     return {edge: first + gap * index for index, (_, edge) in enumerate(sorted(ends))}
@@ -374,10 +376,10 @@ def spread(box: Rectangle, ends: Sequence[tuple[float, int]]) -> dict[int, float
 def route(
     upper: LayerPassage, between: Sequence[LayerPassage], lower: LayerPassage, heads: tuple[float, float]
 ) -> Curve:
-    """The curve from the lower side of a box to the upper side of another one.
+    """Return the curve from the lower side of a box to the upper side of another one.
 
     `upper` and `lower` are ports: their `top` and `bottom` are the side of the box and the side of its layer. `heads`
-    is the room that the curve leaves for an arrow's head at its upper and at its lower end.
+    is the room for an arrowhead at the upper and at the lower end.
     """
     points: list[Point] = [(upper.x, upper.top + heads[0])]
     _go_straight(points, (upper.x, upper.bottom + STUB))
@@ -390,7 +392,7 @@ def route(
 
 
 def loop(box: Rectangle, number: int, head: float) -> Curve:
-    """The curve from a box to itself, on its right; each further one is wider."""
+    """Return the curve from a box to itself, on its right; each further one is wider."""
     reach = _LOOP + _NEXT_LOOP * number
     away = min(min(box.height * 0.28, 12.0) + 2.0 * number, box.height * 0.45)  # it ends beside its box
     middle = box.y + box.height / 2
@@ -399,14 +401,14 @@ def loop(box: Rectangle, number: int, head: float) -> Curve:
 
 
 def loop_room(loops: int) -> float:
-    """How much room a box needs on its right."""
+    """Return how much room a box needs on its right."""
     return _LOOP + _NEXT_LOOP * (loops - 1) if loops else 0.0
 
 
 def ports(
     boxes: Mapping[int, Rectangle], routes: Mapping[int, Sequence[int]], x: Mapping[int, float]
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Where each edge leaves its upper box and where it enters its lower one."""
+    """Return where each edge leaves its upper box, and where it enters its lower one."""
     leaving: dict[int, list[tuple[float, int]]] = {}
     entering: dict[int, list[tuple[float, int]]] = {}
     for edge, way in routes.items():

@@ -7,14 +7,14 @@ from bisect import bisect_right, insort
 from corollary.pictures.layout.layers import Layers
 
 _SWEEPS = 24
-# Sweeps over a large picture are dear, and nobody sees a few crossings less in it.
+# Sweeps over a large picture are expensive, and a few crossings less do not matter there.
 _WORK = 100_000
 _SWAPS_UP_TO = 1_500
 _SMALL, _MORE_STARTS = 300, 8
 
 
 def order_rows(layers: Layers) -> None:
-    """Reorders `layers.rows`: the best that sweeps find from a few beginnings."""
+    """Reorder `layers.rows` to the best order that sweeps find from several starting points."""
     best: list[list[int]] = []
     fewest = -1
     for start in _starts(layers):
@@ -28,13 +28,13 @@ def order_rows(layers: Layers) -> None:
 
 
 def _starts(layers: Layers) -> list[int]:
-    """Vertices to begin with: the one with the most edges, and in a small picture each of those at the top too."""
+    """Return vertices to start with: the one with the most edges, and in a small picture also each of those at the top."""
     busiest = max(layers.up, key=lambda vertex: (len(layers.up[vertex]) + len(layers.down[vertex]), -vertex))
     return [busiest, *layers.rows[0][:_MORE_STARTS]] if layers.size <= _SMALL else [busiest]
 
 
 def _order_by_walk(layers: Layers, start: int) -> None:
-    """Sorts each row by when a depth-first walk meets its vertices, which keeps together what belongs together."""
+    """Sort each row by when a depth-first search reaches its vertices, which keeps connected vertices together."""
     met: dict[int, int] = {}
     for root in (start, *(vertex for row in layers.rows for vertex in sorted(row))):
         stack = [root]
@@ -48,12 +48,12 @@ def _order_by_walk(layers: Layers, start: int) -> None:
 
 
 def _improve(layers: Layers) -> int:
-    """Sweeps over the rows, never to more crossings than before; gives the number of crossings."""
+    """Sweep over the rows as long as the number of crossings does not increase; return that number."""
     best, fewest = _copy(layers.rows), crossings(layers)
     for sweep in range(max(3, min(_SWEEPS, _WORK // (layers.size + 1)))):
         if fewest == 0:
             break
-        # Ties keep their order in one half of the sweeps and turn it round in the other: that frees what is stuck.
+        # Ties keep their order in one half of the sweeps and are reversed in the other, to escape local minima.
         _sweep(layers, downwards=sweep % 2 == 0, turn_ties=sweep % 4 >= 2)
         if layers.size <= _SWAPS_UP_TO:
             _swap_neighbours(layers)
@@ -64,7 +64,7 @@ def _improve(layers: Layers) -> int:
 
 
 def crossings(layers: Layers) -> int:
-    """The number of pairs of edges between neighbouring layers that cross."""
+    """Return the number of pairs of edges between neighbouring layers that cross."""
     return sum(_crossings_below(layers, row) for row in range(len(layers.rows) - 1))
 
 
@@ -96,7 +96,7 @@ def _sweep(layers: Layers, *, downwards: bool, turn_ties: bool) -> None:
 
 
 def _sorted_by(row: list[int], centre: dict[int, float], *, turn_ties: bool) -> list[int]:
-    """The vertices that have a centre in its order; the others stay where they are."""
+    """Return the vertices sorted by centre; those without a centre stay where they are."""
     movable = [vertex for vertex in row if vertex in centre]
     if turn_ties:
         movable.reverse()
@@ -105,7 +105,7 @@ def _sorted_by(row: list[int], centre: dict[int, float], *, turn_ties: bool) -> 
 
 
 def _swap_neighbours(layers: Layers) -> None:
-    """Swaps vertices that stand next to each other as long as their own edges then cross less."""
+    """Swap adjacent vertices as long as their own edges then have fewer crossings."""
     for _ in range(4):
         improved = False
         for index, row in enumerate(layers.rows):
@@ -122,7 +122,7 @@ def _swap_neighbours(layers: Layers) -> None:
 
 
 def _gain(neighbours: dict[int, list[int]], position: dict[int, int], left: int, right: int) -> int:
-    """How many crossings fewer there are with `right` before `left`."""
+    """Return how many crossings fewer there are with `right` before `left`."""
     gain = 0
     for one in neighbours[left]:
         for other in neighbours[right]:

@@ -1,4 +1,4 @@
-"""Where the vertices of each layer stand from left to right, when their order is known."""
+"""The horizontal positions of the vertices of each layer, given their order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from corollary.pictures.layout.layers import Layers
 
 _ROUNDS = 120
 _WORK = 250_000
-# A long edge should be straight where it passes other layers; a box would rather give way.
+# A long edge should be straight where it passes other layers, even if boxes have to move.
 _BETWEEN_WAYPOINTS, _AT_BOX = 8.0, 1.0
 _STAY = 0.01
 
@@ -18,7 +18,7 @@ Gap = Callable[[int, int], float]
 
 
 def place(layers: Layers, gap: Gap) -> dict[int, float]:
-    """The middle of each vertex; neighbours in a row are at least `gap(left, right)` apart."""
+    """Return the middle of each vertex; neighbours in a row are at least `gap(left, right)` apart."""
     x: dict[int, float] = {}
     gaps = [[gap(left, right) for left, right in pairwise(row)] for row in layers.rows]
     for row, apart in zip(layers.rows, gaps, strict=True):
@@ -26,7 +26,7 @@ def place(layers: Layers, gap: Gap) -> dict[int, float]:
     rounds = max(4, min(_ROUNDS, _WORK // (layers.size + 1)))
     for number in range(rounds):
         downwards = number % 2 == 0
-        # At first a row follows the one before it; when the big moves are done, it lies between its neighbours.
+        # At first a row follows the previous one; after the big moves, it is placed between its neighbours.
         sides = [layers.up if downwards else layers.down]
         if number >= rounds * 2 // 3:
             sides = [layers.up, layers.down]
@@ -37,9 +37,9 @@ def place(layers: Layers, gap: Gap) -> dict[int, float]:
 
 
 def settle(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """The places nearest to the wanted ones (least weighted squares) that keep the order and the gaps.
+    """Return the positions nearest to the wanted ones (weighted least squares) that keep the order and the gaps.
 
-    Without the gaps this is isotonic regression, for which pooling neighbours that violate the order is exact.
+    Without the gaps this is isotonic regression, for which pooling adjacent violators is exact.
     """
     shifts = list(accumulate(gaps, initial=0.0))
     pools: list[tuple[float, float, int]] = []  # mean, weight, number of members
@@ -73,7 +73,7 @@ def _settle_row(
 
 
 def _straighten(layers: Layers, gap: Gap, x: dict[int, float]) -> None:
-    """Puts the waypoints of an edge below each other, as many in a row as their neighbours leave room for."""
+    """Align the waypoints of an edge, as many in a row as their neighbours leave room for."""
     around: dict[int, tuple[int | None, int | None]] = {}
     for row in layers.rows:
         padded = [None, *row, None]

@@ -1,4 +1,4 @@
-"""The built-ins: each declared once, in the file of its chapter."""
+"""The built-ins, each declared once, in the file of its chapter."""
 
 from corollary.program.builtins import calendar, lists, logic, numeric, parts, plain_literals, strings, types
 from corollary.program.builtins.declaration import Builtin

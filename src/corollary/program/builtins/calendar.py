@@ -1,4 +1,4 @@
-"""Dates, times and durations: comparison, their parts, and arithmetic. What has no time zone counts as UTC."""
+"""Dates, times and durations: comparison, their parts, and arithmetic. Values without a time zone count as UTC."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _compared(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 for _type, (_family, _earlier, _later) in _ORDERED.items():
     for _local, _iris, _says, _holds in _SIGNS:
         if _family and _local in ("equal", "not-equal"):
-            continue  # there is one for all durations
+            continue  # all durations share one
         _is_true = _holds(1, 2)
         (_DURATION if _family else _TIME)(
             f"pred:{_type}-{_local}", f"{_type.upper()}_{_iris}", of=f"{_type}, {_type}", gives="boolean",
@@ -85,7 +85,7 @@ _IRIS_PARTS = {"hours": "HOUR", "minutes": "MINUTE", "seconds": "SECOND"}
 
 
 def _spelled(part: str, name: str) -> Iterator[str]:
-    """As IRIS has it: HOURS_FROM_TIME, and HOUR_FROM_TIME."""
+    """Yield the names as in IRIS: HOURS_FROM_TIME, and HOUR_FROM_TIME."""
     for word in dict.fromkeys((_IRIS_PARTS.get(part, part.upper()), part.upper())):
         yield f"{word}_FROM_{name.upper()}"
 
@@ -161,7 +161,7 @@ for _type, _left, _right, _result in [
 
 
 def _moved(name: str, sign: int) -> Callable[[Moment, Duration], Literal]:
-    """A moment and a duration: the months first, then the seconds; a date forgets the time of day."""
+    """Return the sum of a moment and a duration: first the months, then the seconds; a date drops the time of day."""
 
     def moved(moment: Moment, duration: Duration) -> Literal:
         whole = int(duration.seconds // 1)
@@ -209,12 +209,12 @@ def _amount(number: Any) -> Fraction:
 
 
 def _one_part(number: Any) -> Fraction:
-    """One divided by a number: of infinitely many parts each is nothing."""
+    """Return one divided by a number; divided by infinity, that is zero."""
     return Fraction(0) if isinstance(number, float) and math.isinf(number) else 1 / _amount(number)
 
 
 def _scaled(duration: Duration, factor: Fraction) -> Literal:
-    """Months are rounded, a half goes up; seconds have as many digits as a division gives."""
+    """Return the duration times a factor: months are rounded half up, seconds have as many digits as a division gives."""
     months = (Fraction(duration.months) * factor + Fraction(1, 2)).__floor__()
     product = Fraction(duration.seconds) * factor
     seconds = calculate("/", product.numerator, product.denominator)

@@ -1,8 +1,8 @@
-"""How a built-in is declared: its names, what it takes and gives, what it means, and examples that are tests.
+"""How a built-in is declared: its names, its parameters and result, its meaning, and examples that are tests.
 
-A built-in is a function from constants to a constant. One that gives a boolean may stand in a body as a condition; any other
-stands there as `name(arguments, result)`. What has no value, also for arguments of other types, raises `EvaluationError`:
-then a condition does not hold, and its negation does.
+A built-in is a function from constants to a constant. One that returns a boolean may be a condition in a body; any
+other is written there as `name(arguments, result)`. If there is no value, for example for arguments of other types, it
+raises `EvaluationError`; then a condition does not hold, and its negation does.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from corollary.program.values import RDF, XSD, Iri, Literal, Value, canonical
 FUNC = "http://www.w3.org/2007/rif-builtin-function#"
 PRED = "http://www.w3.org/2007/rif-builtin-predicate#"
 HAS_VALUE = "HAS_VALUE"
-"""What `ADD(X, 1, _)` means: that the sum has a value."""
+"""The meaning of `ADD(X, 1, _)`: the sum has a value."""
 ROUND_TO_BITS = "ROUND_TO_BITS"
-"""What the setting `precision` does to the sides of comparisons."""
+"""The function that the setting `precision` applies to the sides of comparisons."""
 
 
 Apply = Callable[..., Any]
@@ -30,7 +30,7 @@ Apply = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of a function, one type each; those after the `required` ones may be missing, and `rest` may be repeated."""
+    """The parameters of a function, one type each; those after the `required` ones are optional, and `rest` may be repeated."""
 
     types: tuple[str, ...]
     required: int
@@ -38,7 +38,7 @@ class Parameters:
 
     @classmethod
     def of(cls, text: str) -> Parameters:
-        """`string, number?` or `string, string…`."""
+        """Return the parameters from a text such as `string, number?` or `string, string…`."""
         words = [word.strip() for word in text.split(",")] if text else []
         required = sum(not word.endswith(("?", "*")) for word in words)
         names = tuple(word.rstrip("?…*") for word in words)
@@ -52,7 +52,7 @@ class Parameters:
 
     @property
     def counts(self) -> str:
-        """How many arguments, for people."""
+        """The allowed numbers of arguments, as text."""
         if self.rest:
             return f"at least {_arguments(self.required)}"
         if self.required < len(self.types):
@@ -66,7 +66,7 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Builtin:
-    """One built-in. `operator` is the sign of the language that means the same, where there is one."""
+    """One built-in. `operator` is the operator of the language with the same meaning, if there is one."""
 
     name: str
     spellings: tuple[str, ...]
@@ -86,7 +86,7 @@ class Builtin:
     """Spellings that may be written in capital or small letters."""
 
     def apply(self, *arguments: Value) -> Value:
-        """The value for these arguments; raises `EvaluationError` where there is none."""
+        """Return the value for these arguments; raise `EvaluationError` if there is none."""
         if not self.parameters.take(len(arguments)):
             raise EvaluationError(f"{self.shown} takes {self.parameters.counts}, not {len(arguments)}")
         taken = [self._taken(place, argument) for place, argument in enumerate(arguments)]
@@ -126,7 +126,7 @@ def _article(name: str) -> str:
 
 
 def _is_single(arguments: Sequence[Value]) -> bool:
-    """Whether xsd:float takes part, and no double."""
+    """Return whether xsd:float takes part, and no double."""
     return not any(type(one) is float for one in arguments) and any(
         isinstance(one, Literal) and one.datatype == XSD + "float" for one in arguments
     )
@@ -139,7 +139,7 @@ _SEVERAL_WORDS = re.compile(r"\w+(?:-\w+)+")
 
 
 def expanded(name: str) -> str:
-    """The full name of `func:not`; a plain name is its own."""
+    """Return the full name of `func:not`; a plain name is its own."""
     for prefix, space in _SPACES.items():
         if name.startswith(prefix):
             return space + name.removeprefix(prefix)
@@ -154,7 +154,7 @@ def shortened(name: str) -> str:
 
 
 def words_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Plain spellings that need no prefix: names of several words, with underscores."""
+    """Return plain spellings that need no prefix: names of several words, with underscores."""
     found = []
     for name in names:
         prefix, _, local = name.rpartition(":")
@@ -190,7 +190,7 @@ def _literal(datatype: str) -> Callable[[Value], Any]:
 
 
 def is_literal(value: Value) -> bool:
-    """Whether a constant is a value of some datatype: neither an IRI nor a term."""
+    """Return whether a constant is a value of some datatype, neither an IRI nor a term."""
     return not isinstance(value, (Iri, tuple)) and (
         not isinstance(value, Literal) or value.language is not None or value.datatype in _KNOWN
     ) and type(value).__name__ != "Structure"  # fmt: skip
@@ -211,4 +211,4 @@ TAKES: dict[str, Callable[[Value], Any]] = {
     **{name: _moment(name) for name in ("dateTime", "date", "time")},
     **{name: _duration(name) for name in ("duration", "dayTimeDuration", "yearMonthDuration")},
 }
-"""What a meaning gets for an argument of a type; None where a constant is not of that type."""
+"""Converters of arguments by type; they return None for a constant of another type."""

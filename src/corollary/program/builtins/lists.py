@@ -1,4 +1,4 @@
-"""Lists, as RIF has them. Positions are counted from 0; negative ones from the end."""
+"""Lists, as in RIF. Positions are counted from 0; negative ones from the end."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _round_to_bits(value: Value, bits: int) -> Value | None:
 
 
 def _whole(rounded: Callable[[Any], int], value: Any) -> Any:
-    """Doubles stay doubles: infinite ones and NaN as they are, and a zero keeps the sign of what became one."""
+    """Return the rounded number; doubles stay doubles, with infinities, NaN and the sign of zero."""
     if not isinstance(value, float):
         return rounded(value)
     return math.copysign(float(rounded(value)), value) if math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""Parts of dates, times and durations by one name each, whatever datatype they have."""
+"""Parts of dates, times and durations, each under one name for all datatypes."""
 
 from __future__ import annotations
 

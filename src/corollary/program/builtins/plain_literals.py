@@ -1,4 +1,4 @@
-"""Texts with a language, and XML."""
+"""Texts with a language tag, and XML."""
 
 from __future__ import annotations
 

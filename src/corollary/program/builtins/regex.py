@@ -1,8 +1,8 @@
-r"""Regular expressions of XPath and XML Schema, run in linear time wherever their pattern allows it.
+r"""Regular expressions of XPath and XML Schema, evaluated in linear time if their pattern allows it.
 
-RE2 never takes more time than the length of the text calls for. It has no back-references, no more than 1,000 repetitions, and
-goes another way than backtracking engines where a repetition matches nothing, which may show in what is replaced. Such patterns
-run with a limit on time inside: a text that takes too long is a limit that was reached (E302), and never waited for.
+RE2 takes linear time in the length of the text. It has no back-references, allows at most 1,000 repetitions, and
+differs from backtracking engines if a repetition matches nothing, which may change what is replaced. Such patterns run
+in another engine with a time limit: a text that takes too long is reported as a limit (E302).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from corollary.program.builtins.regex_syntax import RegexTree, literal_regex, py
 
 _DEEPEST = 100
 _RE2_MEMORY = 1 << 25  # bytes for the program of one pattern and its states
-_LARGEST = 50_000  # ranges of characters in a pattern with its repetitions written out, as RE2 compiles it
-_LARGEST_OF_ALL = 200_000  # characters of any pattern: the other engine writes repetitions out, too
+_LARGEST = 50_000  # ranges of characters in a pattern with its repetitions expanded, as RE2 compiles it
+_LARGEST_OF_ALL = 200_000  # characters of any pattern; the other engine expands repetitions, too
 LONGEST_MATCH = 2.0
 """Seconds of the processor that one match may take where time is not linear."""
 _SECONDS_PER_TEXT, _SECONDS_PER_CHARACTER, _SECONDS_AT_FIRST = 1e-3, 1e-6, 5.0
 
 
 class _Engine(Protocol):
-    """Runs a pattern: RE2 over bytes, or backtracking over texts."""
+    """An engine that runs a pattern: RE2 over bytes, or backtracking over texts."""
 
     def has_match(self, text: str) -> bool: ...
 
@@ -44,7 +44,7 @@ class RegexReplacement:
 
     @property
     def for_arrow(self) -> str | None:
-        """The replacement in Arrow's notation; None where that cannot refer to a group."""
+        """The replacement in Arrow's notation; None if that cannot refer to a group."""
         if any(isinstance(part, int) and part > 9 for part in self.parts):
             return None
         return "".join(f"\\{part}" if isinstance(part, int) else part.replace("\\", "\\\\") for part in self.parts)
@@ -54,7 +54,7 @@ class RegexReplacement:
 
 
 class CompiledRegex:
-    """A pattern that was read. `linear` is its text for RE2 where that runs it; `linear_groups` where its groups are the same."""
+    """A compiled pattern. `linear` is its text for RE2 if that can run it; `linear_groups` if its groups are the same."""
 
     def __init__(self, pattern: str, tree: RegexTree) -> None:
         self.groups = tree.groups
@@ -69,15 +69,15 @@ class CompiledRegex:
         self._replacing: _Engine = self._engine if self.linear_groups else _needed(bounded)
 
     def search(self, text: str) -> bool:
-        """Whether a part of the text matches."""
+        """Return whether a part of the text matches."""
         return self._engine.has_match(text)
 
     def fullmatch(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Return whether the whole text matches."""
         return self._engine.matches_all(text)
 
     def sub(self, by: RegexReplacement, text: str) -> str:
-        """The text with each match replaced. A pattern that matches nothing is not replaced by anybody."""
+        """Return the text with each match replaced. A pattern that can match the empty text is not allowed here."""
         return self._replacing.replaced(text, by)
 
 
@@ -88,7 +88,7 @@ def _needed(engine: _Engine | None) -> _Engine:
 
 @lru_cache(maxsize=512)
 def compiled(pattern: str, flags: str = "") -> CompiledRegex:
-    """Return a pattern of XPath with its flags `s m i x q`; raise `EvaluationError` where it is not one."""
+    """Return a pattern of XPath with its flags `s m i x q`; raise `EvaluationError` if it is invalid."""
     if not set(flags) <= set("smixq"):
         raise EvaluationError(f"'{flags}' has an unknown flag of regular expressions")
     tree = literal_regex(pattern, flags) if "q" in flags else read_regex(pattern, flags)
@@ -103,7 +103,7 @@ def compiled(pattern: str, flags: str = "") -> CompiledRegex:
 
 
 def _compile_re2(written: str) -> Any:
-    """The pattern of RE2; None where it is too large for it."""
+    """Return the pattern of RE2; None if it is too large for it."""
     import re2
 
     options = re2.Options()
@@ -142,7 +142,7 @@ def _decoded(found: bytes | None) -> str | None:
 
 
 class _Bounded:
-    """Backtracking: each match has its seconds, and all of them together as many as their texts call for."""
+    """Backtracking with a time limit for each match, and one for all of them together, in proportion to their texts."""
 
     def __init__(self, pattern: str, written: str) -> None:
         import regex
@@ -194,7 +194,7 @@ _REFERENCE = re.compile(r"\\([\\$])|\$([0-9]+)|(.)", re.DOTALL)
 
 @lru_cache(maxsize=512)
 def replacement(text: str, groups: int) -> RegexReplacement:
-    r"""Return what `$1`, `\$` and `\\` stand for; raise `EvaluationError` where one of those signs stands for nothing."""
+    r"""Return the replacement for a text with `$1`, `\$` and `\\`; raise `EvaluationError` for an invalid `$` or backslash."""
     parts: list[str | int] = []
     for escaped, digits, plain in _REFERENCE.findall(text):
         if digits:
@@ -207,7 +207,7 @@ def replacement(text: str, groups: int) -> RegexReplacement:
 
 
 def _reference(digits: str, groups: int) -> list[str | int]:
-    """The longest number that is a group; what follows it is text. There may be no such group, and then nothing."""
+    """Return the longest number that is a group, followed by text; if there is no such group, nothing."""
     length = len(digits)
     while length > 1 and int(digits[:length]) > groups:
         length -= 1

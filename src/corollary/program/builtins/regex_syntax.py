@@ -18,7 +18,7 @@ from corollary.program.arithmetic import EvaluationError
 
 # -- characters --------------------------------------------------------------------------------------------------------
 
-# Sets of characters as ranges of code points: what escapes such as `\w` and `\p{Lu}` stand for, and the algebra of sets.
+# Sets of characters as ranges of code points: the meaning of escapes such as `\w` and `\p{Lu}`, and operations on sets.
 
 # The blocks of Unicode 14 as regular expressions of XML Schema name them: `IsLatinExtended-A` without the `Is`.
 # The names that blocks had in older versions of Unicode stay valid.
@@ -113,7 +113,7 @@ Greek=0370-03FF CombiningMarksforSymbols=20D0-20FF PrivateUse=E000-F8FF
 
 @cache
 def block_ranges() -> dict[str, tuple[int, int]]:
-    """The first and the last code of each block."""
+    """Return the first and the last code of each block."""
     found = {}
     for word in _BLOCKS.split():
         name, _, codes = word.partition("=")
@@ -127,7 +127,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 _LAST = sys.maxunicode
 ALL: Ranges = ((0, _LAST),)
-_LAST_CASED = 0x20000  # letters with capitals are in the first two planes
+_LAST_CASED = 0x20000  # letters with case are in the first two planes
 _START = ":A-Z_a-zÀ-ÖØ-öø-˿Ͱ-ͽͿ-\u1fff\u200c\u200d⁰-\u218fⰀ-\u2fef、-\ud7ff豈-\ufdcfﷰ-\ufffd\U00010000-\U000effff"
 _MORE_IN_NAMES = "-.0-9·\u0300-\u036f\u203f\u2040"
 
@@ -160,7 +160,7 @@ def without(ranges: Ranges, others: Ranges) -> Ranges:
 
 
 def of_text(characters: str) -> Ranges:
-    """Return the characters of a text in which `a-z` stands for a range, and a hyphen at the start for itself."""
+    """Return the characters of a text in which `a-z` is a range, and a leading hyphen is itself."""
     found: list[tuple[int, int]] = []
     at = 0
     while at < len(characters):
@@ -185,7 +185,7 @@ def category(name: str) -> Ranges:
 
 @cache
 def _categories() -> dict[str, Ranges]:
-    """The characters of every category, found in one pass."""
+    """Return the characters of every category, found in one pass."""
     found: dict[str, list[tuple[int, int]]] = {}
     start, current = 0, unicodedata.category(chr(0))
     for code in range(1, _LAST + 2):
@@ -204,7 +204,8 @@ def block(name: str) -> Ranges:
 
 @cache
 def escaped(letter: str) -> Ranges:
-    r"""Return what `\s`, `\d`, `\w`, `\i` and `\c` stand for, in capitals all others; raise KeyError for another letter."""
+    r"""Return the characters of `\s`, `\d`, `\w`, `\i` and `\c`, or for capitals all others; raise KeyError for another
+    letter."""
     if letter.isupper():
         return complement(escaped(letter.lower()))
     match letter:
@@ -222,7 +223,7 @@ def escaped(letter: str) -> Ranges:
 
 
 def with_case_variants(ranges: Ranges) -> Ranges:
-    """Return a set with every character that has the same letter in capitals, or in small ones, as one of it."""
+    """Return the set with the upper and lower case variants of its characters."""
     more = [(code, code) for found in _case_variants() if any(_has(ranges, code) for code in found) for code in found]
     return union(ranges, more)
 
@@ -233,7 +234,7 @@ def _has(ranges: Ranges, code: int) -> bool:
 
 @cache
 def _case_variants() -> list[frozenset[int]]:
-    """Groups of characters that differ in case only."""
+    """Return groups of characters that differ only in case."""
     groups: dict[str, set[int]] = {}
     for code in range(_LAST_CASED):
         character = chr(code)
@@ -270,7 +271,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class BackReference:
-    """Matches again the text that a group has matched."""
+    """A back-reference: matches the text that a group has matched."""
 
     group: int
     ignores_case: bool
@@ -278,7 +279,7 @@ class BackReference:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A piece several times; `most` is None where there is no limit. `lazy` means as few times as possible."""
+    """A repeated piece; `most` is None without an upper limit. `lazy` prefers few repetitions."""
 
     piece: Piece
     least: int
@@ -288,7 +289,7 @@ class Repetition:
 
 @dataclass(slots=True)
 class RegexGroup:
-    """Alternatives, each a sequence of pieces, in brackets. `number` is that of a group that can be referred to."""
+    """Alternatives in parentheses, each a sequence of pieces. `number` is that of a capturing group."""
 
     number: int | None = None
     branches: list[list[Piece]] = field(default_factory=lambda: [[]])
@@ -311,7 +312,7 @@ class RegexTree:
 
     @property
     def repeats_nothing(self) -> bool:
-        """Whether a repetition without an end may match nothing: engines go different ways there, to the same matches or not."""
+        """Whether an unlimited repetition may match nothing, in which case engines behave differently."""
         return any(
             isinstance(piece, Repetition) and (piece.most is None or piece.most > 1) and may_be_empty(piece.piece)
             for piece in pieces_of(self.root)
@@ -331,7 +332,7 @@ def pieces_of(piece: Piece) -> Iterator[Piece]:
 
 
 def may_be_empty(piece: Piece) -> bool:
-    """Whether a piece can match nothing at all."""
+    """Return whether a piece can match nothing at all."""
     match piece:
         case CharacterSet():
             return False
@@ -343,7 +344,7 @@ def may_be_empty(piece: Piece) -> bool:
 
 
 def size_of(piece: Piece, *, by_ranges: bool) -> int:
-    """Return how many characters a piece has when its repetitions are written out, or how many ranges of them."""
+    """Return the number of characters of a piece with its repetitions expanded, or the number of their ranges."""
     match piece:
         case CharacterSet():
             return max(1, len(piece.ranges)) if by_ranges else 1
@@ -360,7 +361,7 @@ def size_of(piece: Piece, *, by_ranges: bool) -> int:
 
 
 def read_regex(pattern: str, flags: str) -> RegexTree:
-    """Return the tree of a pattern with its flags `s m i x`; raise `EvaluationError` where it is not one."""
+    """Return the tree of a pattern with its flags `s m i x`; raise `EvaluationError` if it is invalid."""
     return _PatternReader(_without_space(pattern) if "x" in flags else pattern, flags).read()
 
 
@@ -399,7 +400,7 @@ class _PatternReader:
         return RegexTree(self._open[0], self._groups, self._depth + 1)
 
     def one_of(self, ranges: Ranges) -> CharacterSet:
-        """One of some characters that are written as such: escapes of several ones take no notice of the flag `i`."""
+        """Return one of some literal characters, with case variants under the flag `i`, which class escapes ignore."""
         return CharacterSet(with_case_variants(ranges) if self._ignores_case else ranges)
 
     @property
@@ -481,7 +482,7 @@ class _PatternReader:
         return CharacterSet(self._several(letter))
 
     def _several(self, letter: str) -> Ranges:
-        r"""The characters of an escape of several ones, such as `\d` or `\P{L}`."""
+        r"""Return the characters of a class escape such as `\d` or `\P{L}`."""
         try:
             return self._category(letter == "P") if letter in "pP" else escaped(letter)
         except KeyError:
@@ -496,7 +497,7 @@ class _PatternReader:
         return complement(found) if is_negated else found
 
     def _class(self) -> Ranges:
-        """A class in brackets, without the class that may be taken away from it."""
+        """Return a class in brackets, without a subtracted class."""
         is_negated = self._pattern[self._at : self._at + 1] == "^"
         self._at += is_negated
         inside: list[Ranges] = []
@@ -514,7 +515,7 @@ class _PatternReader:
                     raise self._wrong()
                 return without(found, taken)
             if character == "-" and inside and following != "]":
-                raise self._wrong()  # after a range or an escape of several characters
+                raise self._wrong()  # after a range or a class escape
             if character == "\\" and following not in _SINGLE:
                 inside.append(self._several(self._next()))
             else:
@@ -529,7 +530,7 @@ class _PatternReader:
         return _SINGLE[escaped_one]
 
     def _range(self, first: str) -> Ranges:
-        """The characters from one to another, or the one alone."""
+        """Return the characters of a range, or a single one."""
         following = self._pattern[self._at : self._at + 2]
         if following[:1] != "-" or following[1:] in ("", "[", "]"):
             return ((ord(first), ord(first)),)

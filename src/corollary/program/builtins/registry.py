@@ -23,7 +23,7 @@ def declare(
     examples: Sequence[tuple[str, str | None]] = (), operator: str | None = None, inverse: str | None = None,
     raw: bool = False, is_predicate: bool | None = None,
 ) -> Callable[[Meaning], Meaning]:  # fmt: skip
-    """Declares the function under it as the meaning of a built-in. The first name is the canonical one."""
+    """Declare the decorated function as the meaning of a built-in. The first name is the canonical one."""
 
     def register(meaning: Meaning) -> Meaning:
         name, *others = map(expanded, names)
@@ -49,7 +49,7 @@ def declare(
 
 
 def find_builtin(name: str) -> Builtin | None:
-    """The built-in that a name means in an expression."""
+    """Return the built-in that a name in an expression means, None if there is none."""
     return _EXACT.get(name) or WORDS.get(name.lower()) or _HOST.get(name)
 
 
@@ -69,14 +69,14 @@ Words in small letters are predicates there, like any other.
 
 
 def meant_condition(name: str) -> Builtin | None:
-    """The built-in that somebody may mean by the name of a predicate that is not there."""
+    """Return the built-in that may be meant by the name of an unknown predicate."""
     local = name.replace("_", "-")
     spelled = (PRED + local, FUNC + local, name.upper())
     return next((found for one in spelled if (found := find_condition(one)) is not None), None)
 
 
 def similar_names(name: str) -> list[str]:
-    """The names of built-ins among which a misspelt one may be meant: those with its prefix, or those in capital letters."""
+    """Return names of built-ins to compare with a misspelt one: those with its prefix, or those in capital letters."""
     prefix = shortened(name).rpartition(":")[0]
     if shortened(name) != name:
         return [short for one in _EXACT if (short := shortened(one)).startswith(f"{prefix}:")]
@@ -84,7 +84,7 @@ def similar_names(name: str) -> list[str]:
 
 
 def is_condition(name: str) -> bool:
-    """Whether `name(…)` in a body says that this built-in is true of its arguments."""
+    """Return whether `name(…)` in a body means that this built-in is true of its arguments."""
     found = find_condition(name)
     return found is not None and found.result == "boolean"
 
@@ -96,12 +96,12 @@ CHAPTERS = (
 
 
 def chapters() -> Iterator[tuple[str, list[Builtin]]]:
-    """Every chapter with its built-ins, in the order in which to read them."""
+    """Yield every chapter with its built-ins, in reading order."""
     for chapter in CHAPTERS:
         yield chapter, [builtin for builtin in BUILTINS.values() if builtin.chapter == chapter]
 
 
 def spellings(builtin: Builtin) -> Iterator[str]:
-    """Every way to write it that is not its canonical name."""
+    """Yield all names of a built-in except the canonical one."""
     yield from builtin.spellings
     yield from (word for word in builtin.words if word not in (builtin.name, *builtin.spellings))

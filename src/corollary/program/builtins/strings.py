@@ -62,7 +62,7 @@ def _substring(text: str, start: Any, length: Any = None) -> str:
 
 
 def _rounded(number: Any) -> float | int:
-    """The nearest whole number, a half goes up; infinities and NaN stay."""
+    """Return the nearest integer, rounding half up; infinities and NaN stay."""
     if isinstance(number, float) and not math.isfinite(number):
         return number
     whole: int = math.floor(number + type(number)(1) / 2)
@@ -150,7 +150,7 @@ def _substring_after(text: str, pattern: str) -> str:
 def _replace(text: str, pattern: str, by: str, flags: str = "") -> str | None:
     found = compiled(pattern, flags)
     if found.search(""):
-        return None  # what matches nothing at all would match everywhere
+        return None  # a pattern that matches the empty text would match everywhere
     if "q" in flags:
         return text.replace(pattern, by) if "i" not in flags else found.sub(RegexReplacement([by]), text)
     return found.sub(replacement(by, found.groups), text)

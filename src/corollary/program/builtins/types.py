@@ -1,4 +1,4 @@
-"""Datatypes: guards, which tell what a constant is a value of, and casts."""
+"""Datatypes: guards, which tell the datatype of a constant, and casts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from corollary.program.values import RDF, XSD, Iri, Literal, Structure, Value, i
 
 # -- casts -------------------------------------------------------------------------------------------------------------
 
-# Casts: a constant of one datatype as one of another, as XPath has them.
+# Casts from one datatype to another, as in XPath.
 
 
 def text_of(value: Value) -> str | None:
-    """A constant as text, as XPath casts to strings; None for function terms and lists."""
+    """Return a constant as text, by XPath's cast to string; None for function terms and lists."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -81,7 +81,7 @@ def _plain(value: Decimal) -> str:
 
 
 def cast(datatype: str) -> Callable[[Value], Value | None]:
-    """The cast to a datatype; None where there is none from a constant's own."""
+    """Return the cast to a datatype, which returns None for constants that cannot be cast."""
     name = datatype.removeprefix(XSD)
     if name in INTEGER_RANGES:
         convert: Callable[[Value], Any] = _to_integer
@@ -116,7 +116,7 @@ def _typed(text: str, datatype: str) -> Value:
 
 
 def _number(value: Value) -> int | Decimal | float | None:
-    """Numbers and booleans as numbers."""
+    """Return numbers and booleans as numbers."""
     if isinstance(value, Literal):
         return single_of(value)
     return value if isinstance(value, (int, Decimal, float)) else None
@@ -150,7 +150,7 @@ def _to_boolean(value: Value) -> bool | None:
 
 
 def _to_calendar(name: str) -> Callable[[Value], Value | None]:
-    """A moment of more parts gives one of fewer; a date gives its first moment."""
+    """Return a cast that keeps the parts of a moment that the datatype has; a date becomes its first moment."""
 
     def convert(value: Value) -> Value | None:
         moment = moment_of(value) if isinstance(value, Literal) else None
@@ -191,7 +191,7 @@ def _to_binary(name: str) -> Callable[[Value], Value | None]:
 
 
 def to_iri(value: Value) -> Iri | None:
-    """The IRI of a text that may be one, as `"…"^^rif:iri` reads it; an IRI is one already."""
+    """Return the IRI of a text if it is a valid one, as `"…"^^rif:iri` is read; an IRI stays itself."""
     if isinstance(value, Iri):
         return value
     text = None if isinstance(value, (Structure, tuple)) else text_of(value)
@@ -204,7 +204,7 @@ _GUARD = partial(declare, chapter="Guards", of="any", gives="boolean", raw=True)
 _CAST = partial(declare, chapter="Casts", of="any", raw=True)
 
 _EXAMPLES: dict[str, tuple[str, str, str]] = {
-    # a value, a constant that is none, and another constant with what the cast makes of it
+    # a value, a constant of another datatype, and a third constant with the result of the cast
     "boolean": ("true", "1", "1 → true"),
     "decimal": ("1.5", "1.5e0", "1.5e0 → 1.5"),
     "double": ("1.5e0", "1.5", "1 → 1.0e0"),

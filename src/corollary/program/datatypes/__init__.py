@@ -1,4 +1,4 @@
-"""The datatypes of XML Schema 1.1, RDF and RIF: which lexical forms they allow, what these mean, and how values compare."""
+"""The datatypes of XML Schema 1.1, RDF and RIF: their lexical forms, the meaning of these, and comparison of values."""
 
 from corollary.program.datatypes.typed import (
     DATATYPES,

@@ -1,7 +1,7 @@
-"""Dates, times and parts of dates of XML Schema: lexical forms, canonical forms, and their places on the time line.
+"""Dates, times and parts of dates of XML Schema: lexical forms, canonical forms, and positions on the time line.
 
-A value keeps the time zone that it was written with. Two values with different zones may be the same moment: they are equal,
-and different constants. What has no zone counts as UTC where moments are compared or subtracted.
+A value keeps the time zone that it was written with. Two values with different zones may be the same moment: they are
+equal, but different constants. Values without a zone count as UTC when moments are compared or subtracted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FORMS = {
 }
 CALENDAR_TYPES = tuple(_FORMS)
 
-_LEAP_YEAR = 1972  # stands for the year of what has none
+_LEAP_YEAR = 1972  # the year of values without one
 DAY = 86_400
 
 
@@ -48,12 +48,12 @@ class Moment:
 
     @property
     def place(self) -> tuple[int, Decimal]:
-        """Whole seconds on the time line of UTC, and what is left: the order of moments."""
+        """Return the whole seconds on the time line of UTC, and the fraction: the order of moments."""
         whole = days_of(self.year, self.month, self.day) * DAY + self.seconds - 60 * (self.zone or 0)
         return whole, self.fraction
 
     def moved(self, seconds: int, fraction: Decimal = Decimal(0)) -> Moment:
-        """The moment so much later (or earlier), in the same zone; days carry over."""
+        """Return the moment this much later (or earlier), in the same zone; days carry over."""
         total = EXACT.add(self.fraction, fraction)
         carried = math.floor(total)
         days, rest = divmod(self.seconds + seconds + carried, DAY)
@@ -63,14 +63,14 @@ class Moment:
         )
 
     def moved_months(self, months: int) -> Moment:
-        """Return this day so many months later, or the last day of that month where it is shorter."""
+        """Return this day some months later, or the last day of that month if it is shorter."""
         years, month = divmod(self.month - 1 + months, 12)
         year = self.year + years
         return replace(self, year=year, month=month + 1, day=min(self.day, days_in(year, month + 1)))
 
 
 def days_of(year: int, month: int, day: int) -> int:
-    """The number of a day, with 0 for 0000-03-01, in the calendar without end in either direction."""
+    """Return the number of a day, with 0 for 0000-03-01, in the proleptic calendar."""
     year -= month <= 2
     era, of_era = divmod(year, 400)
     of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
@@ -78,7 +78,7 @@ def days_of(year: int, month: int, day: int) -> int:
 
 
 def date_of(days: int) -> tuple[int, int, int]:
-    """The day with that number."""
+    """Return the day with that number."""
     era, of_era = divmod(days, 146_097)
     year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year + year // 4 - year // 100)
@@ -93,7 +93,7 @@ def days_in(year: int, month: int) -> int:
 
 
 def parse_moment(lexical: str, name: str) -> Moment | None:
-    """Return the value of a lexical form of a datatype; None where it is not one."""
+    """Return the value of a lexical form of a datatype; None if it is invalid."""
     match = _FORMS[name].fullmatch(lexical)
     if match is None:
         return None
@@ -113,7 +113,7 @@ def parse_moment(lexical: str, name: str) -> Moment | None:
 
 
 def moment_text(moment: Moment, name: str) -> str:
-    """The canonical form of a moment as a value of that datatype."""
+    """Return the canonical form of a moment as a value of that datatype."""
     year = f"{'-' * (moment.year < 0)}{abs(moment.year):04}"
     date = {
         "dateTime": f"{year}-{moment.month:02}-{moment.day:02}T",
@@ -149,7 +149,7 @@ def _minutes(zone: str | None) -> int | None:
 
 # -- durations ---------------------------------------------------------------------------------------------------------
 
-# Durations of XML Schema: a number of months and a number of seconds, of which a duration of one kind has only one.
+# Durations of XML Schema: a number of months and a number of seconds; some datatypes have only one of them.
 
 _FORM = re.compile(
     r"(?P<sign>-)?P(?=.)(?:(?P<years>\d+)Y)?(?:(?P<months>\d+)M)?(?:(?P<days>\d+)D)?"
@@ -161,14 +161,14 @@ DURATION_TYPES = ("duration", "dayTimeDuration", "yearMonthDuration")
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Both numbers have the same sign, or one of them is 0."""
+    """Months and seconds; both have the same sign, or one of them is 0."""
 
     months: int
     seconds: Decimal
 
     @property
     def datatype(self) -> str:
-        """The narrowest datatype that has this value; no time at all is a dayTimeDuration."""
+        """The narrowest datatype with this value; the empty duration is a dayTimeDuration."""
         if not self.months:
             return "dayTimeDuration"
         return "duration" if self.seconds else "yearMonthDuration"
@@ -178,7 +178,7 @@ class Duration:
 
 
 def parse_duration(lexical: str, name: str) -> Duration | None:
-    """Return the value of a lexical form of a datatype; None where it is not one."""
+    """Return the value of a lexical form of a datatype; None if it is invalid."""
     match = _FORM.fullmatch(lexical)
     if match is None:
         return None
@@ -196,7 +196,7 @@ def parse_duration(lexical: str, name: str) -> Duration | None:
 
 
 def duration_text(duration: Duration) -> str:
-    """The canonical form."""
+    """Return the canonical form."""
     months, seconds = abs(duration.months), EXACT.abs(duration.seconds)
     whole = int(seconds)
     date = _parts((months // 12, "Y"), (months % 12, "M"), (whole // 86_400, "D"))

@@ -46,7 +46,7 @@ def is_in_range(value: int, name: str) -> bool:
 
 
 def to_single(value: float) -> float:
-    """The nearest number of xsd:float; what is out of its range is infinite."""
+    """Return the nearest number of xsd:float; infinite if it is out of range."""
     if math.isfinite(value):
         try:
             return float(struct.unpack("<f", struct.pack("<f", value))[0])
@@ -56,7 +56,7 @@ def to_single(value: float) -> float:
 
 
 def single_text(value: float) -> str:
-    """The canonical form of a number of xsd:float: the shortest digits that mean it, one of them before the point."""
+    """Return the canonical form of an xsd:float: the shortest digits that identify it, one of them before the point."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -1,4 +1,4 @@
-"""Datatypes whose values are texts, bytes or XML: what their lexical forms allow and mean."""
+"""Datatypes whose values are texts, bytes or XML: their lexical forms and the meaning of these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = rf"{_START}\-.0-9\u00B7\u0300-\u036F\u203F\u2040"
 _NC_START, _NC_NAME = _START.removeprefix(":"), _NAME.replace(":", "", 1)
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _NC = rf"[{_NC_START}][{_NC_NAME}]*"
-# As texts: few programs need them, and each takes milliseconds to compile (once, when it is first used).
+# Stored as texts: few programs need them, and compiling each takes milliseconds (once, at first use).
 _WORDS: dict[str, str] = {
     "language": LANGUAGE.pattern,
     "Name": rf"[{_START}][{_NAME}]*",
@@ -34,12 +34,12 @@ OTHER_TEXTS = ("anyURI", "QName", "NOTATION", "hexBinary", "base64Binary")
 
 
 def collapsed(lexical: str) -> str:
-    """Without white space around it, and one blank for white space inside."""
+    """Return the text without surrounding white space, and with a single space for white space inside."""
     return _SPACE.sub(" ", lexical).strip(" ")
 
 
 def parse_string(lexical: str, name: str) -> str | None:
-    """The string that a datatype of strings makes of a lexical form; None where it does not allow it."""
+    """Return the string for a lexical form of a string datatype; None if it is invalid."""
     if name == "string":
         return lexical
     if name == "normalizedString":
@@ -49,12 +49,12 @@ def parse_string(lexical: str, name: str) -> str | None:
 
 
 def is_string_of(text: str, name: str) -> bool:
-    """Whether a string is a value of a datatype of strings."""
+    """Return whether a string is a value of a string datatype."""
     return parse_string(text, name) == text
 
 
 def parse_text(lexical: str, name: str) -> str | None:
-    """The canonical form of a value of `OTHER_TEXTS`."""
+    """Return the canonical form of a value of `OTHER_TEXTS`."""
     text = collapsed(lexical)
     if name == "anyURI":
         return text
@@ -66,7 +66,7 @@ def parse_text(lexical: str, name: str) -> str | None:
 
 
 def bytes_of(canonical: str, name: str) -> bytes:
-    """The bytes of a canonical hexBinary or base64Binary."""
+    """Return the bytes of a canonical hexBinary or base64Binary."""
     return bytes.fromhex(canonical) if name == "hexBinary" else base64.b64decode(canonical)
 
 
@@ -79,11 +79,11 @@ def _base64(text: str) -> str | None:
         return None
     compact = text.replace(" ", "")
     canonical = base64.b64encode(base64.b64decode(compact)).decode()
-    return canonical if canonical == compact else None  # the bits that padding leaves over must be 0
+    return canonical if canonical == compact else None  # the unused bits of the padding must be 0
 
 
 def canonical_xml(lexical: str) -> str | None:
-    """The canonical form of a piece of XML; None where it is not well-formed."""
+    """Return the canonical form of a piece of XML; None if it is not well-formed."""
     from xml.etree import ElementTree  # few programs need it
 
     try:
@@ -94,7 +94,7 @@ def canonical_xml(lexical: str) -> str | None:
 
 
 def plain_literal_parts(lexical: str) -> tuple[str, str] | None:
-    """Text and language tag of an rdf:PlainLiteral, `text@tag`; the tag may be empty, the sign may not be missing."""
+    """Return text and language tag of an rdf:PlainLiteral, `text@tag`; the tag may be empty, but the `@` is required."""
     text, sign, tag = lexical.rpartition("@")
     if not sign or (tag and not LANGUAGE.fullmatch(tag)):
         return None

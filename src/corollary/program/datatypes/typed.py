@@ -1,4 +1,4 @@
-"""Typed literals: from a lexical form and a datatype to the constant that they mean, and what is a value of which datatype."""
+"""Typed literals: the constant for a lexical form and a datatype, and which constant is a value of which datatype."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ DATATYPES: tuple[str, ...] = (
 
 
 class LiteralError(ValueError):
-    """A lexical form that its datatype does not allow, or an unknown escape; the text is for people."""
+    """Raised for a lexical form that its datatype does not allow, or an unknown escape; the text is for people."""
 
 
 def typed_value(lexical: str, datatype: str) -> Value:
-    """The constant that `"lexical"^^<datatype>` means: a Python value where there is one, a `Literal` otherwise.
+    """Return the constant of `"lexical"^^<datatype>`: a Python value if there is one, otherwise a `Literal`.
 
-    Literals are in canonical form. Datatypes that are not known are taken as they are.
+    Literals are in canonical form. Those of unknown datatypes are taken as they are.
     """
     if datatype.startswith(XSD):
         return _xsd(lexical, datatype.removeprefix(XSD))
@@ -79,7 +79,7 @@ def typed_value(lexical: str, datatype: str) -> Value:
 
 
 def checked_iri(text: str) -> Iri:
-    """Return the IRI with this text; raise `LiteralError` where it has a character that no IRI has."""
+    """Return the IRI with this text; raise `LiteralError` for a character that IRIs cannot contain."""
     wrong = NOT_IN_IRIS.search(text)
     if wrong is not None:
         shown = f"'{wrong.group()}'" if wrong.group().isprintable() else f"U+{ord(wrong.group()):04X}"
@@ -88,7 +88,7 @@ def checked_iri(text: str) -> Iri:
 
 
 def canonical_literal(literal: Literal) -> Value:
-    """The constant that a literal from outside means; the literal itself where its lexical form is not allowed."""
+    """Return the constant of a literal from outside; the literal itself if its lexical form is invalid."""
     if literal.language is not None:
         return literal
     try:
@@ -98,7 +98,7 @@ def canonical_literal(literal: Literal) -> Value:
 
 
 def plain_literal(text: str, language: str) -> Value:
-    """A text in a language; without one it is a string."""
+    """Return a text with a language tag; without one, a string."""
     return Literal(text, RDF + "langString", language.lower()) if language else text
 
 
@@ -146,7 +146,7 @@ def _valid(found: Any, lexical: str, name: str) -> Any:
 
 
 def single(value: float) -> Literal:
-    """The constant of xsd:float nearest to a number."""
+    """Return the constant of xsd:float nearest to a number."""
     return Literal(single_text(to_single(value)), XSD + "float")
 
 
@@ -172,7 +172,7 @@ def duration_of(literal: Literal) -> Duration | None:
 
 
 def single_of(literal: Literal) -> float | None:
-    """The number of an xsd:float."""
+    """Return the number of an xsd:float."""
     number = parse_double(literal.lexical) if literal.datatype == XSD + "float" else None
     return None if number is None else to_single(number)
 
@@ -181,7 +181,7 @@ _PLACES = {XSD + name for name in (*CALENDAR_TYPES, "dayTimeDuration", "yearMont
 
 
 def place_of(literal: Literal) -> tuple[str, Any] | None:
-    """Where a literal stands among those of its kind: the kind, and something that orders. None where there is no order."""
+    """Return a literal's kind and a sort key within that kind; None if it has no order."""
     if literal.datatype not in _PLACES:
         return None
     if (moment := moment_of(literal)) is not None:
@@ -193,7 +193,7 @@ def place_of(literal: Literal) -> tuple[str, Any] | None:
 
 
 def is_value_of(value: Value, datatype: str) -> bool:
-    """Whether a constant is a value of a datatype, whatever it was written as."""
+    """Return whether a constant is a value of a datatype, however it was written."""
     name = datatype.removeprefix(XSD)
     match value:
         case bool():
