@@ -44,7 +44,7 @@ class Analysis:
     diagnostics: tuple[Diagnostic, ...]
     meaning: Meaning = field(default_factory=Meaning)
     known: Mapping[str, int] = field(default_factory=dict)
-    """Predicates that have facts, or once had some, with their numbers of arguments, whether or not the text mentions them."""
+    """Predicates that have facts, or once had some, with their arities, whether or not the text mentions them."""
     known_forms: frozenset[Form] = frozenset()
     """Forms of terms that facts have, or once had, whether or not the text mentions them."""
 

@@ -32,7 +32,7 @@ class PredicateInfo:
 
 
 _Use = tuple[str, int, Span | None]
-"""A predicate with a number of arguments, and where."""
+"""A predicate with its arity and position at one use."""
 
 
 def predicates_of(program: Program) -> dict[str, PredicateInfo]:

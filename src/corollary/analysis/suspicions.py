@@ -447,7 +447,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("greatest", "max"), "MAX"),
     **dict.fromkeys(("least", "min"), "MIN"),
 }
-"""Names that functions have in other languages."""
+"""Built-ins by the names that they have in other languages."""
 
 
 class FunctionHints:

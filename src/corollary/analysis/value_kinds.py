@@ -31,7 +31,7 @@ from corollary.program.datatypes import place_of
 from corollary.program.patterns import Form
 
 Kinds = frozenset[str]
-"""Names of kinds, in the plural as people say them."""
+"""Names of kinds, in the plural as in messages."""
 NUMBERS, TEXTS, BOOLEANS, IRIS = "numbers", "texts", "booleans", "IRIs"
 OTHERS = "terms and other values"
 _PLAIN: Mapping[type, str] = {int: NUMBERS, Decimal: NUMBERS, float: NUMBERS, str: TEXTS, bool: BOOLEANS, Iri: IRIS}

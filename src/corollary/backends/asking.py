@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from corollary.results import Result
 
 MOST_DEMANDS = 10
-"""So many queries in a row are answered on demand in the mode "auto"; then everything is derived, and further ones are read."""
+"""Queries in a row that the mode "auto" answers on demand before everything is derived."""
 
 _KEPT = 100  # queries whose rules are kept
 

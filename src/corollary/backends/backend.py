@@ -81,7 +81,7 @@ class Backend(Protocol):
     """Holds the facts of a knowledge base; rules are passed to it. Names of predicates are full names here."""
 
     arities: dict[str, int]
-    """The numbers of arguments known so far."""
+    """The arities known so far."""
     defined: set[str]
     """The predicates that got facts or a file, even an empty one."""
     rejects: Rejects

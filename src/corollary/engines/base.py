@@ -177,7 +177,7 @@ class ChangingFacts(SupportKeeper, Protocol):
     """The facts of an engine, which change in one transaction at a time."""
 
     runs_together: bool
-    """Whether steps that need nothing of each other cost less when they run at once."""
+    """Whether independent steps cost less when they run at once."""
 
     def steps(self, graph: RuleGraph, strategy: Strategy, known: Sequence[Any]) -> Sequence[Any]:
         """Return the steps of a program in order; steps that are already `known` stay the same objects."""
@@ -373,7 +373,7 @@ class DerivedFacts(Protocol):
     """The facts of an engine that derives everything again to follow a change."""
 
     def derived(self) -> Any:
-        """Return all derived facts, before they are replaced."""
+        """Return all derived facts, to be passed to `compare` or `put_back`."""
         ...
 
     def derive_after(self, change: Any, graph: RuleGraph, run: Run, outcome: Outcome) -> None:

@@ -55,7 +55,7 @@ class Permissions:
 TRUSTED = Permissions(inputs=True, outputs=True, functions=True)
 NOTHING = Permissions()
 TO_COMPARE = Permissions(functions_in_rules=True)
-"""For the text of a rule that is only looked up, not added."""
+"""The permissions of the text of a rule that is only looked up, not added."""
 
 
 def refusals_of_clause(clause: Node, permissions: Permissions) -> Iterator[Diagnostic]:

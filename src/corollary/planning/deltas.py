@@ -29,15 +29,15 @@ class VersionPart(Enum):
     """Parts of a relation, of which versions before or after a transaction leave some out."""
 
     NEW = auto()
-    """What has come in the transaction, as far as it is done."""
+    """The facts that the transaction has inserted so far."""
     GONE = auto()
-    """What has gone."""
+    """The facts that the transaction has deleted so far."""
     REACHED = auto()
-    """What a deletion has taken back so far."""
+    """The facts that overdeletion has reached so far."""
     SPREAD = auto()
-    """What it has taken back before its last round."""
+    """The facts that overdeletion had reached before its last round."""
     LAST = auto()
-    """What an insertion has reached in its last round: CHANGING."""
+    """The facts that an insertion reached in its last round: CHANGING."""
 
 
 LEFT_OUT: Mapping[str, frozenset[VersionPart]] = {
@@ -48,7 +48,7 @@ LEFT_OUT: Mapping[str, frozenset[VersionPart]] = {
     UNSPREAD: frozenset([VersionPart.NEW, VersionPart.SPREAD]),
     SETTLED: frozenset([VersionPart.GONE, VersionPart.LAST]),
 }
-"""The versions that are whole relations, each with the parts that it has not."""
+"""The versions that are whole relations, each with the parts that it leaves out."""
 
 
 @dataclass(frozen=True)

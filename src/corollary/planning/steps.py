@@ -42,7 +42,7 @@ class RuleStep:
         return self.rules
 
     following_rules = own_rules
-    """The rules in the form that follows changes, which is the one they have."""
+    """The rules in the form used to follow changes, which is their own."""
 
     @property
     def heads(self) -> dict[str, int]:

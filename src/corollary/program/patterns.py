@@ -81,10 +81,10 @@ def _forms_of_term(term: Term) -> Iterator[Form]:
 # -- patterns ----------------------------------------------------------------------------------------------------------
 
 MOST_SYMBOLS = 5_000
-"""A term of more constants and functions has most likely been growing in a rule that never ends."""
+"""A term with more constants and functions has most likely grown in a rule that never ends."""
 MOST_CHARACTERS = 50_000_000
 MOST_DIGITS = 100_000
-"""Texts and numbers that rules compute are no longer: the next ones may take more time and memory than there is."""
+"""The greatest length of texts and numbers that rules compute: longer ones could exhaust time and memory."""
 _MOST_BITS = int(MOST_DIGITS * 3.3219280948873626)
 
 

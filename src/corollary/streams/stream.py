@@ -57,7 +57,7 @@ class Stream(Iterator[StreamResult]):
         self._source = source
         self._positions = positions
         self._fails = policy == "fail"
-        self._log = (  # closed with the stream; half a surrogate pair is an escape of JSON there
+        self._log = (  # closed with the stream; JSON may escape half a surrogate pair
             open(log, "a", encoding="utf-8", errors="backslashreplace") if log is not None else None  # noqa: SIM115
         )
         self._ahead: Arrived | None = None

@@ -146,7 +146,7 @@ class Target:
         self._backend = backend
         self._apply = apply
         self.operation = operation
-        """Begins an operation on the knowledge base, which excludes all others."""
+        """Begins an exclusive operation on the knowledge base."""
         self._codes = KnownCodes(backend)
         self._largest = largest
         self.strategy = _strategy_named(strategy) if isinstance(strategy, str) else strategy

@@ -131,7 +131,7 @@ def _moved(message: str, hint: str = "a stream of another name starts at the beg
 # -- update lines ------------------------------------------------------------------------------------------------------
 
 OPEN = "is_open"
-"""Says of a position in a file that the update before it ended with the file, and not with a blank line."""
+"""The key in a position which tells that the update before it ended with the file instead of a blank line."""
 
 _TEXT = re.compile(r"\s*(add|delete)\(")
 _WHOLE_TEXT = re.compile(r"\s*(add|delete)\((.*)\)\s*\.\s*$")

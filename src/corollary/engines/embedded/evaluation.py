@@ -212,7 +212,7 @@ class Evaluation:
                 self._run(rule, None, report)
         elif alternates(rules):
             report.strategy = "alternating"
-            alternate(rules, self.store.relations, lambda some: self._fixpoint_anew(some, report))
+            alternate(rules, self.store.relations, lambda some: self._new_fixpoint(some, report))
         elif "representatives" not in self._without and (predicate := congruent_predicate(rules)) is not None:
             report.strategy = "representatives"
             same = self.store.relation(SAME, 2)
@@ -707,7 +707,7 @@ class DueRules:
         self._later: set[int] = set()
         self._queued: set[int] = set()
         self.new_facts = 0
-        """How many facts the last round has brought."""
+        """The number of facts that the last round added."""
         self.add_all()
 
     def add_all(self) -> None:

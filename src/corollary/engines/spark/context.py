@@ -50,7 +50,7 @@ ENGINE_SETTINGS = (
     Setting("spark.sql.execution.arrow.maxRecordsPerBatch", "10000", "tasks take columns in pieces of this size"),
     Setting("spark.sql.execution.arrow.useLargeVarTypes", "false", "tasks expect texts with 32-bit offsets"),
 )  # fmt: skip
-"""Every setting that the engine's answers or its speed depend on, with its reason; partitions depend on the cluster."""
+"""Settings that the engine's answers or its speed depend on, with reasons; partitions depend on the cluster."""
 
 
 class EngineSession(SparkSession):
@@ -130,25 +130,25 @@ class SparkSettings:
     """The settings of the Spark engine; the defaults suit machines with a few gigabytes."""
 
     single_task_facts: int = 4_000_000
-    """A hyper-node whose inputs have no more facts than this is tried in one task."""
+    """A hyper-node whose inputs have at most this many facts is tried in one task."""
     task_fact_cap: int = 50_000_000
     """A task that has derived more facts than this stops and hands its state over to rounds."""
     task_memory: int = 4 << 30
     """Bytes that the kernels of one task may hold before it stops in the same way."""
     fold_every: int = 10
-    """Rounds after which the full relation is written as one again: a plan that grows makes every round slower."""
+    """Rounds after which the full relation is rewritten as one, because a growing plan makes every round slower."""
     partitions: int | None = None
     """Partitions of shuffles; None: as many as the cluster runs tasks at once."""
     change_rows: int = 50_000
-    """Changed facts of one kind that the driver may hold; what is more goes through tables."""
+    """Changed facts of one kind that the driver may hold; more are written to tables."""
     driver_facts: int = 16_000_000
-    """Facts of relations that the driver keeps to look changed facts up, some 40 bytes each; larger ones cost jobs. 0: none."""
+    """Facts of relations that the driver caches for look-ups, some 40 bytes each; other relations need jobs. 0: none."""
     fold_changes: int = 20_000
-    """Changes of a relation that stay beside it, however small it is; more than a quarter of a larger one are written with it."""
+    """Changes that stay separate from a relation of any size; a larger one is rewritten when a quarter has changed."""
     task_change_facts: int = 20_000
-    """Hyper-nodes over no more facts than this are recomputed together, in one task, when they change."""
+    """Hyper-nodes over at most this many facts are recomputed together, in one task, when they change."""
     recompute_facts: int = 300_000
-    """A recursive hyper-node over no more facts than this is recomputed when it changes."""
+    """A recursive hyper-node over at most this many facts is recomputed when it changes."""
     strategy: str | None = None
     """The strategy that every hyper-node must use, for tests; None: the cheapest."""
     hash_bits: int = HASH_BITS
@@ -183,13 +183,13 @@ class Context:
     universe: SparkUniverse
     settings: SparkSettings = field(default_factory=SparkSettings)
     run: Run = field(default_factory=Run)
-    """The operation at work; `running` sets it."""
+    """The current operation, set by `running`."""
     facts: Callable[[], int] = field(default=lambda: 0)
-    """Gives the number of facts there are by now."""
+    """Returns the current number of facts."""
     report: Callable[[object], None] = _tells_nobody
-    """Takes what stages and strategies tell about themselves."""
+    """Receives the reports of stages and strategies."""
     known_terms: TaskUniverse | None = None
-    """Constants that the driver has looked up while it published."""
+    """Constants that the driver has looked up while publishing."""
     caller: SparkSession | None = None
 
     @classmethod

@@ -56,7 +56,7 @@ def _diagnosed(nodes: str, why: str, hint: str | None) -> ProgramError:
 
 
 OUT_OF_MEMORY = 52
-"""What a process of Spark exits with when it has no memory."""
+"""The exit code of a Spark process that runs out of memory."""
 _HINT = "set spark.driver.memory when you start Spark to give it more; a limit on facts stops earlier"
 _LAST_SECONDS = 20
 """How long a process may take to end."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 COUNT = "n"
-"""The column of a counted frame that says how often its owner derives a row."""
+"""The column of a counted frame with the number of derivations of a row."""
 
 
 def column_names(arity: int) -> list[str]:
@@ -114,7 +114,7 @@ class FrameStore:
         self.derived: dict[str, list[Frame]] = {}
         self.owned: dict[str, dict[str, Frame]] = {}
         self.facts_beside = 0
-        """At least so many facts there are of predicates that are elsewhere; limits count them, too."""
+        """A lower bound for the facts of predicates outside the store, which count for limits, too."""
 
     def copy(self) -> FrameStore:
         """Return a store with the same facts, which can change independently."""

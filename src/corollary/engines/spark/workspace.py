@@ -429,7 +429,7 @@ def _reason(error: Exception) -> str:
 
 _MARKER = "driver"
 _TASKS_PER_SLOT = 4
-"""More tasks than run at once, so that most likely every executor gets one."""
+"""More tasks than can run at once, so that every executor most likely gets one."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ _ON_ONE_MACHINE = {
     "spark.sql.shuffle.partitions": "how many tasks run at once is not known before the executors come; rounds set their own",
     "spark.sql.adaptive.enabled": "it brings the many partitions that are the default down to what the data need",
 }
-"""Settings that are left to Spark on a cluster, and why."""
+"""Settings that are left to Spark on a cluster, with reasons."""
 
 
 def cluster_settings(master: str, heap_megabytes: int) -> tuple[Setting, ...]:

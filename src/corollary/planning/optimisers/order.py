@@ -38,7 +38,7 @@ class _Ordering:
             for place, element in enumerate(body)
             if isinstance(element, (Comparison, Assignment)) and not _tests(element, by_facts)
         )
-        """Comparisons and assignments that may give a variable its value: in their order, after all atoms."""
+        """Comparisons and assignments that may give a variable its value; they keep their order, after all atoms."""
         self._bound: set[str] = set()
         self._has_given = False
         self._mentioning: dict[str, set[int]] = {}  # by variable: the elements that wait for it

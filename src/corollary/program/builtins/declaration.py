@@ -81,7 +81,7 @@ class Builtin:
     inverse: str | None = None
     """The function of one argument that leads back from the result to the argument."""
     raw: bool = False
-    """Whether the meaning takes constants as they are."""
+    """Whether the function gets constants unconverted."""
     words: tuple[str, ...] = field(default=())
     """Spellings that may be written in capital or small letters."""
 

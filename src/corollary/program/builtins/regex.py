@@ -22,7 +22,7 @@ _RE2_MEMORY = 1 << 25  # bytes for the program of one pattern and its states
 _LARGEST = 50_000  # ranges of characters in a pattern with its repetitions expanded, as RE2 compiles it
 _LARGEST_OF_ALL = 200_000  # characters of any pattern; the other engine expands repetitions, too
 LONGEST_MATCH = 2.0
-"""Seconds of the processor that one match may take where time is not linear."""
+"""Processor seconds that one match may take if time is not linear."""
 _SECONDS_PER_TEXT, _SECONDS_PER_CHARACTER, _SECONDS_AT_FIRST = 1e-3, 1e-6, 5.0
 
 
@@ -77,7 +77,7 @@ class CompiledRegex:
         return self._engine.matches_all(text)
 
     def sub(self, by: RegexReplacement, text: str) -> str:
-        """Return the text with each match replaced. A pattern that can match the empty text is not allowed here."""
+        """Return the text with each match replaced. The pattern must not match the empty text."""
         return self._replacing.replaced(text, by)
 
 

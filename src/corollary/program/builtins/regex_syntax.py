@@ -123,7 +123,7 @@ def block_ranges() -> dict[str, tuple[int, int]]:
 
 
 Ranges = tuple[tuple[int, int], ...]
-"""First and last code points, in order and apart from each other."""
+"""First and last code points of ranges, in order, neither overlapping nor adjacent."""
 
 _LAST = sys.maxunicode
 ALL: Ranges = ((0, _LAST),)

@@ -12,7 +12,7 @@ Meaning = TypeVar("Meaning", bound=Callable[..., Any])
 BUILTINS: dict[str, Builtin] = {}
 """Each built-in once, by its canonical name, in the order of the chapters."""
 WORDS: dict[str, Builtin] = {}
-"""By the spellings that may be written in capital or small letters, in small ones."""
+"""Built-ins by their case-insensitive spellings, in small letters."""
 _EXACT: dict[str, Builtin] = {}
 _CONDITIONS: dict[str, Builtin] = {}
 _HOST: dict[str, Builtin] = {}

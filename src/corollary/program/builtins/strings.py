@@ -206,7 +206,7 @@ def _regex(text: str, pattern: str) -> bool:
 # -- with a collation as the last argument -----------------------------------------------------------------------------
 
 CODE_POINTS = "http://www.w3.org/2005/xpath-functions/collation/codepoint"
-"""The collation that there is."""
+"""The only supported collation."""
 _SEARCHES: list[tuple[str, str, Callable[[str, str], Any], str, str]] = [
     ("STRING_CONTAINS3", "the second string occurs in the first", _contains, "boolean", "true"),
     ("STRING_STARTS_WITH3", "the first string starts with the second", _starts_with, "boolean", "false"),

@@ -242,7 +242,7 @@ _ALSO = {
     "IS_PlainLiteral": ("IS_TEXT",), "IS_NOT_PlainLiteral": ("IS_NOT_TEXT",),
     "TO_base64Binary": ("TO_BASE64",), "TO_PlainLiteral": ("TO_TEXT",),
 }  # fmt: skip
-"""More names of guards and casts, as IRIS has them."""
+"""More names of guards and casts, from IRIS."""
 
 
 def _is_not(datatype: str, value: Value) -> bool:

@@ -41,9 +41,9 @@ class Moment:
     month: int = 1
     day: int = 1
     seconds: int = 0
-    """Of the day, whole ones."""
+    """Whole seconds of the day."""
     fraction: Decimal = Decimal(0)
-    """Of a second, from 0 to below 1."""
+    """The fraction of a second, at least 0 and below 1."""
     zone: int | None = None
 
     @property

@@ -42,7 +42,7 @@ RIF = "http://www.w3.org/2007/rif#"
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 NOT_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-"""The characters that no IRI has, unless a program writes them as escapes."""
+"""The characters that IRIs cannot contain, unless a program writes them as escapes."""
 DATATYPES: tuple[str, ...] = (
     *(XSD + name for name in ("boolean", "decimal", "double", "float", *INTEGER_RANGES)),
     *(XSD + name for name in (*STRING_TYPES, *OTHER_TEXTS)),

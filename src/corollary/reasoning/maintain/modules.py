@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 AnyFacts: TypeAlias = "StepFacts[Any, Any]"
 Some = Mapping[str, Any]
-"""Facts by predicate, as the engine at work keeps them: `StepFacts.arrays` gives their constants, `StepFacts.heads` goes back."""
+"""Facts by predicate, in the engine's form: `StepFacts.arrays` returns their constants, `StepFacts.heads` is the inverse."""
 
 
 class StepModule(Protocol):
@@ -45,9 +45,9 @@ class StepModule(Protocol):
 
 
 FindRules = Callable[[Sequence[NormalRule]], Collection[str]]
-"""Names those rules of a recursive hyper-node that a module takes; none where its shape is not there."""
+"""Returns the names of the rules of a recursive hyper-node that a module takes; none if none have its shape."""
 MakeModule = Callable[[Sequence[NormalRule]], StepModule]
-"""Makes the module for the rules that it has taken."""
+"""Makes the module for the rules that it takes."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class FollowedModule:
 
 
 Registered: TypeAlias = Mapping[str, tuple[FindRules, MakeModule]]
-"""The functions that find the rules of modules and make them, by name."""
+"""By name: the functions that find the rules of a module and make it."""
 _REGISTERED: dict[str, tuple[FindRules, MakeModule]] = {}
 
 

@@ -1,4 +1,4 @@
-"""What all algorithms for a recursive step share in one transaction, and insertion.
+"""One recursive step in one transaction: what all algorithms for it share, and insertion.
 
 Insertion is semi-naive and finds every new rule instance once: a delta rule reads the facts of the last round at one
 position; the later positions include those facts, the earlier ones do not.
@@ -31,11 +31,11 @@ class StepChange:
     new_rules: Sequence[NormalRule] = field(default_factory=list)
     removed_rules: Sequence[NormalRule] = field(default_factory=list)
     most_new: int | None = None
-    """How many facts an insertion may bring that is worth following; None is no limit."""
+    """How many facts an insertion may add before the step is recomputed; None for no limit."""
     go_on: Callable[[Mapping[str, Any]], bool] | None = None
-    """Adds what follows from the last facts of an insertion that brings much; returns False where there is no other way."""
+    """Derives the rest of a large insertion in another way; returns False if there is none."""
     modules: Sequence[FollowedModule] = ()
-    """The registered modules that take rules of the step; where rules have changed, all are followed one by one."""
+    """The registered modules that take rules of the step; unused in a transaction that changes its rules."""
 
 
 class RecursiveStep(Generic[Rows, Heads]):

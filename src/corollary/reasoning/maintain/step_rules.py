@@ -295,7 +295,7 @@ class GroupRules:
 
 
 ATOMS_TO_INDEX = 3
-"""In rules with fewer atoms there is no partial partner that somebody could look at in vain."""
+"""In rules with fewer atoms there are no partial matches, so the Yield index has nothing to save."""
 
 
 class StepForms:

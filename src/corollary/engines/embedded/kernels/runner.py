@@ -192,11 +192,11 @@ class Work:
     run: Run = field(default_factory=Run)
     facts: Callable[[], int] = field(default=lambda: 0)
     rows: Callable[[], int] | None = None
-    """How many rows there are with those that are hidden, where rules look at what is no more; otherwise as many as facts."""
+    """Returns the number of rows, including hidden ones that rules about earlier versions read; otherwise that of facts."""
     most_instances: int = sys.maxsize
-    """Where what is being tried gives up."""
+    """The number of instances at which the current attempt gives up."""
     aside: Relation | None = None
-    """Where heads of rules are collected before they are looked at."""
+    """The relation that collects derived heads before they are compared with existing facts."""
 
     def check(self) -> None:
         """Raise at a limit or an interrupt of the run, or if an attempt costs too much."""

@@ -260,7 +260,7 @@ FactsByPredicate = Mapping[str, Codes]
 
 
 Phase = Callable[[Any, Any, Any, int, Order], int]
-"""A loop over a table of facts, rules and lists that says whether it is done, or what it needs before it can go on."""
+"""A loop over a table of facts, rules and lists; returns whether it is done, or what it needs to continue."""
 
 
 @dataclass(frozen=True)

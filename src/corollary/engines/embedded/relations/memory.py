@@ -25,7 +25,7 @@ from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 # needs it.
 
 MOST_ROWS = (1 << 32) - 1
-"""Rows of one relation: their numbers have 32 bits, of which all ones mean that there is no row."""
+"""Rows of one relation: row numbers have 32 bits, and all ones mean no row."""
 MOST_CODES = (1 << 33) // 3
 """Constants: codes have 32 bits, and the table that finds them is at most two thirds full and has 32-bit slots."""
 MOST_COUNTED = (1 << 32) - 1
@@ -33,7 +33,7 @@ MOST_COUNTED = (1 << 32) - 1
 MOST_TEXT = (1 << 32) - 1
 """Bytes of one text."""
 MOST_NUMBERED_FACTS = (1 << 31) - 1
-"""Facts that a stream's marking keeps: their numbers have 32 bits with a sign."""
+"""Facts that a stream's marking keeps: their numbers are signed 32-bit integers."""
 
 
 def too_large(message: str) -> ProgramError:

@@ -26,7 +26,7 @@ Columns: TypeAlias = tuple[tuple[str, int], ...]
 Order: TypeAlias = Callable[[bool], tuple[Array, Array]]
 
 _SORTING, _MERGING = 16, 32
-"""Sorting a row costs as much as going over so many; merging costs as much as going over one row in so many."""
+"""Sorting a row costs as much as scanning this many; merging costs as much as scanning one row in this many."""
 
 
 @dataclass(frozen=True)

@@ -252,7 +252,7 @@ def write_spans(microseconds: Any, prefix: Any, data: Any, offsets: Any) -> None
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _FORMS = {"date": (True, False), "dateTime": (True, True), "time": (False, True)}
-"""Whether texts of a datatype have a date, and a time of the day."""
+"""By datatype: whether its texts have a date, and a time of day."""
 _MILLION = Decimal(1_000_000)
 _WIDEST = 40  # bytes of a text without the name of its datatype
 

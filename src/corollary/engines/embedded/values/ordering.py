@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = np.ndarray[Any, Any]
 
 NUMBER, STRING, BOOLEAN, IRI, FIRST_MOMENT = 1, 2, 3, 4, 5
-"""Kinds; numbers and everything from the first kind of moments on are equal where their ranks are."""
+"""Kinds; numbers, and all kinds from the first kind of moments on, are equal if their ranks are."""
 _ORDER_KINDS = np.zeros(16, np.uint8)  # by kind of constant
 _ORDER_KINDS[[Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL, Kind.LARGE_INTEGER]] = NUMBER
 _ORDER_KINDS[[Kind.STRING, Kind.BOOLEAN, Kind.IRI]] = STRING, BOOLEAN, IRI

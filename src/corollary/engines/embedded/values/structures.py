@@ -20,7 +20,7 @@ from corollary.program.patterns import LIST, MOST_SYMBOLS, Form, check_size, chi
 Array: TypeAlias = np.ndarray[Any, Any]
 Column: TypeAlias = tuple[Codes, Array]
 Compute: TypeAlias = Callable[[Term], Column]
-"""The codes of a term's values, and for which rows it has one."""
+"""Returns the codes of a term's values, and which rows have one."""
 
 _UNKNOWN, _PLAIN = -1, -2
 

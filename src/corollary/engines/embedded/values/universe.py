@@ -236,7 +236,7 @@ class Kind(IntEnum):
 
 
 EQUAL_BY_VALUE = (Kind.DOUBLE, Kind.LITERAL, Kind.TERM)
-"""Kinds of constants that may equal others: a double an integer, a moment the same in another time zone; NaN is not itself."""
+"""Kinds of constants whose equality is not identity: 1.0e0 equals 1, moments equal those in other zones, NaN nothing."""
 
 
 def may_equal_others(kinds: np.ndarray[Any, Any]) -> bool:
@@ -245,7 +245,7 @@ def may_equal_others(kinds: np.ndarray[Any, Any]) -> bool:
 
 
 OPAQUE = "\0opaque"
-"""The name of the structure that stands for the value of an opaque constant."""
+"""The name of the structure that represents the value of an opaque constant."""
 
 
 class Universe:

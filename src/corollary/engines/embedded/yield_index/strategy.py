@@ -91,7 +91,7 @@ class IndexChoice:
         self._watches: dict[str, Watch] = {}
         self._chosen: set[str] = set()
         self.is_used = bool(self._by_rule) or self._default == YIELD
-        """Whether a rule uses the index, or may be told to."""
+        """Whether a rule uses the index, or may be chosen to."""
 
     def of(self, rule: str) -> str:
         return self._by_rule.get(rule_of_case(rule), self._default)

@@ -384,7 +384,7 @@ def _to_string(terms: ColumnTerms, arguments: Sequence[Term]) -> ColumnTerm:
 _LITERAL = r"[A-Za-z0-9_ /:@,;=<>\"'!#%&~-]"
 _CLASS = r"\[\^?(?:[A-Za-z0-9]-[A-Za-z0-9]|[A-Za-z0-9_ /:@,;=])+\]"
 _PLAIN = re.compile(rf"\^?(?:(?:{_LITERAL}|{_CLASS}|\.)[*+?]?)+\$?")
-"""Patterns that mean the same in XPath and, rewritten, in Java: one piece after the other, each maybe repeated."""
+"""Patterns that mean the same in XPath and, rewritten, in Java: a sequence of pieces, each perhaps repeated."""
 _RANGE = re.compile(r"([A-Za-z0-9])-([A-Za-z0-9])")
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 NO_VALUE_ID = -1
-"""What a computation under negation gives where it has no value: no constant has this id, so no fact has it."""
+"""The result of a computation without a value under negation: no constant has this id, so no fact has it."""
 _LONGEST = 20_000  # characters of an expression, since nested text functions multiply it
 _ID_COLUMN = re.compile(r"\b[vc]\d+\b")
 
@@ -87,7 +87,7 @@ class Steps:
     collisions: CollisionTable
     discards_errors: bool
     knows_texts: Callable[[str], bool]
-    """Whether the universe has the constants of a variable by now."""
+    """Whether the universe already has the constants of a variable."""
 
     def step(self, node: Filter | Extend) -> Step:
         """Return the step for a node; raise `NotAColumnError` if tasks must run it."""
@@ -196,7 +196,7 @@ def literal(number: int) -> str:
 # expressions are not exact are separated and left to tasks; such texts are counted first, and usually there are none.
 
 _SENT = 1_000_000
-"""Rows of a mapping that go to every task; more of them meet their partners by a shuffle."""
+"""Rows of a mapping that are broadcast; larger mappings are joined by a shuffle."""
 
 
 class KnownTexts(Protocol):

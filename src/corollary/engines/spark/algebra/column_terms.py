@@ -86,7 +86,7 @@ def text_column(column: str) -> str:
 
 _WHOLE = 1 << 53  # every integer up to here is exactly a double
 _ANY = 10**300
-"""From here on a result may be infinite, and what is computed with it no number."""
+"""From here on a result may be infinite, and what is computed with it NaN."""
 _SQL = {"!=": "<>"}
 _NOT_BELOW = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
 _NOT_ABOVE = {"<": "<", "<=": "<", ">": ">=", ">=": ">="}
@@ -167,7 +167,7 @@ def _nearest(terms: ColumnTerms, side: Term) -> ColumnTerm:
 # -- column terms ------------------------------------------------------------------------------------------------------
 
 INLINE = 1 << 61
-"""From here on an integer is not inside its id."""
+"""Integers from here on are not inside their ids."""
 _LONG = 1 << 63
 _ODD = re.compile("[\ud800-\udfff]")  # lone surrogates, which Spark's texts cannot contain
 _SYMBOLS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 Stage: TypeAlias = ValueStage | GroupStage | FinishStage
 
 EMPTY = "u"
-"""The one column of rows that have none."""
+"""The one column of rows without columns."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Translator:
     """
 
     _computes_texts = True
-    """Whether functions of texts are computed for all that the universe has; not where few rows need few of them."""
+    """Whether functions of texts are computed for the whole universe; not if a few rows need few texts."""
 
     def __init__(
         self, spark: SparkSession, scans: Callable[[Scan], DataFrame], classes: ScanClasses,

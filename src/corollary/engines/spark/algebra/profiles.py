@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FIRST_HASHED = 8
 _LARGE, _BOOLEAN = 4, 5  # bits of the mask for large integers inside ids, and for booleans
 SMALL_INTEGER = 1 << 30
-"""Up to here an integer is small, to either side: sums and products of two are still inside ids."""
+"""The greatest absolute value of small integers: sums and products of two of them are still inside ids."""
 
 
 def _hashed(*kinds: Kind) -> int:
@@ -40,12 +40,12 @@ STRINGS, IRIS, TERMS = _hashed(Kind.STRING), _hashed(Kind.IRI), _hashed(Kind.TER
 DECIMALS = 1 << Tag.DECIMAL | _hashed(Kind.DECIMAL)
 LARGE_INTEGERS = _hashed(Kind.INTEGER, Kind.LARGE_INTEGER)
 INLINE_DOUBLES = 1 << Tag.DOUBLE
-"""Ordered as their ids are."""
+"""Doubles inside their ids, ordered like these."""
 DOUBLES = INLINE_DOUBLES | _hashed(Kind.DOUBLE)
 NUMBERS = INTEGERS | DOUBLES | DECIMALS | LARGE_INTEGERS
 LITERALS = _hashed(Kind.LITERAL)
 VALUED = NUMBERS | LITERALS
-"""What may be equal to another constant: numbers and moments."""
+"""Classes whose constants may equal others: numbers and moments."""
 HASHED = sum(1 << (_FIRST_HASHED + number) for number in range(8))
 ANYTHING = HASHED | INTEGERS | BOOLEANS | INLINE_DOUBLES | 1 << Tag.DECIMAL
 

@@ -105,7 +105,7 @@ def window(
 
 
 _ENDS = {">": (True, 1), ">=": (True, 0), "<": (False, -1), "<=": (False, 0)}
-"""Which end of a difference an operator is, and by how much what it says is inside of the number it names."""
+"""Which end of a difference an operator bounds, and the distance of that end from the number in the comparison."""
 _WIDEST = 1 << 60
 
 

@@ -158,7 +158,7 @@ def _names(context: Context, output: Output, ids: list[int]) -> dict[int, str]:
 # -- loading -----------------------------------------------------------------------------------------------------------
 
 SMALL_FILE = 8 << 20
-"""Bytes up to which a file of the driver's machine is read by the driver."""
+"""The driver itself reads files on its machine of up to this many bytes."""
 _KEPT_BY_DRIVER = 10_000  # facts; up to so many stay in the plan instead of a table in the workspace
 
 

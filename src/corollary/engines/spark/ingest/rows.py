@@ -63,7 +63,7 @@ def table_of(spark: SparkSession, rejects: Rejects) -> DataFrame:
 # Rows of constants as rows of ids, inside a task or on the driver: a universe grows with what is read, up to a limit.
 
 LARGEST_UNIVERSE = 512 << 20
-"""Bytes after which the constants that were seen are written and forgotten."""
+"""Bytes of a task's universe after which its constants are written and dropped."""
 
 
 class TaskEncoder:

@@ -29,7 +29,7 @@ from corollary.language.cells import MEANING
 # piece; the driver knows the name of the file and the line on which a block starts.
 
 THIS_FILE = "\x00"
-"""Stands for the name of a file in messages of tasks."""
+"""The placeholder for the name of a file in messages of tasks."""
 PIECE = 1 << 23
 """Bytes of text that are read together."""
 
@@ -42,7 +42,7 @@ class Piece:
     block: int
     data: pa.Buffer
     is_first: bool
-    """No piece of the block came before this one."""
+    """Whether this is the first piece of its block."""
     is_last: bool
 
 

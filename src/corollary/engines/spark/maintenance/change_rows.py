@@ -56,7 +56,7 @@ def distinct_rows(rows: Ids) -> tuple[Ids, Ids]:
 
 TAG = "tag"
 BROADCAST_ROWS = 1_000_000
-"""So many rows every task may get as a copy."""
+"""Rows that may be broadcast to every task."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,7 +178,7 @@ def _rows(node: Algebra, facts: Ids, number_of: NumberOf) -> tuple[dict[str, Ids
 # has a partner in a large relation is asked the other way round: which of the few keys does the relation have?
 
 _SENT_UNSEEN = 200_000
-"""Rows that go to every task without having been counted, if there are so many."""
+"""Rows that are broadcast without being counted, by estimate."""
 
 
 class DeltaTranslator(BagTranslator):

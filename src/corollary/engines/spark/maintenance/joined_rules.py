@@ -14,7 +14,7 @@ from corollary.planning import NormalRule
 from corollary.program import Atom, Constant, Variable
 
 _MOST_ROWS = 1_000_000
-"""Rows of a join that the driver holds; more of them are left to Spark."""
+"""Rows of a join that the driver computes; larger ones are left to Spark."""
 
 NumberOf = Callable[[Constant], int]
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.workspace import Workspace
 
 IN_DRIVER = 10_000
-"""Facts of a relation that is brought to the driver."""
+"""Relations of up to this many facts are brought to the driver."""
 _FILE = "file"
 _AT_ONCE = 40  # relations without files in one job; Spark takes longer to plan more than to run them
 _READ: WeakKeyDictionary[Workspace, dict[tuple[int, tuple[str, ...]], DataFrame]] = WeakKeyDictionary()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.terms.task_universe import TaskUniverse
 
 AT_ONCE = 50_000
-"""Rows that the driver takes in one go: one job instead of one for each partition."""
+"""Rows that the driver fetches in one job instead of one for each partition."""
 _IN_A_LIST = 200  # ids that are looked up by a filter; more of them are joined
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # digits and literals their forms, which one pass of the tasks reduces to a few numbers for each column.
 
 _INLINE = {Tag.INTEGER: Kind.INTEGER, Tag.DECIMAL: Kind.DECIMAL, Tag.HASHED: Kind.BOOLEAN, Tag.DOUBLE: Kind.DOUBLE}
-"""By place in a mask: booleans, whose tag is that of decimals, are counted at that of hashes."""
+"""By position in a mask: booleans share the tag of decimals, so they are counted at the position of hashed ids."""
 _CLASSES = len(Tag)  # hashed classes are counted after the tags
 _NUMBERS = {Kind.INTEGER, Kind.LARGE_INTEGER, Kind.DECIMAL}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 OfCodes: TypeAlias = Callable[[Universe, list[Codes], pa.RecordBatch], Iterator[pa.RecordBatch]]
-"""What a task does with a batch: its columns as codes, and the batch itself."""
+"""The work of a task on a batch, given its columns as codes, and the batch itself."""
 
 _LARGEST_UNIVERSE = 1 << 20  # constants that a task keeps between batches
 

@@ -26,7 +26,7 @@ SINGLE_TASK, DECOMPOSABLE, CLOSURE, ROUNDS = (
 STRATEGIES = (SINGLE_TASK, DECOMPOSABLE, CLOSURE, ROUNDS)
 
 CLOSURE_FROM = 50_000
-"""With so many edges a closure is dealt out to tasks at once; one of fewer edges is tried in a single task first."""
+"""A closure with this many edges is partitioned at once; one with fewer edges is tried in a single task first."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
 _SORTED_FROM = 200_000
-"""A part of so many rows has its own anti-join, which finds it sorted; smaller ones are sorted together for one."""
+"""A part of at least this many rows gets its own anti-join, which uses its order; smaller parts share one."""
 
 
 @dataclass(frozen=True)

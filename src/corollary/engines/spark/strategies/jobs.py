@@ -31,9 +31,9 @@ class NodeJob:
     decomposition: Decomposition | None = None
     discards_errors: bool = True
     counts: bool = False
-    """Whether the derivations of each fact are counted, where the rules are not recursive."""
+    """Whether the derivations of each fact are counted, if the rules are not recursive."""
     part_of: HyperNode | None = None
-    """The hyper-node for which it prepares auxiliary facts."""
+    """The hyper-node for which this job derives auxiliary facts."""
 
     @property
     def hyper_node(self) -> HyperNode:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
 PAIRS_ALONE = 4_000_000
-"""A closure of more pairs is written by several tasks, which takes less time although it is computed twice."""
+"""A closure with more pairs is written by several tasks, which is faster although it is computed twice."""
 
 
 class SingleTaskStrategy:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 OP, PREDICATE, ORDER = "op", "predicate", "order"
 INSERT, DELETE = "insert", "delete"
 CODE, REASON, TEXT = "code", "reason", "text"
-"""The columns that say what is wrong with a row: a code of the catalogue, the reason, and the row as JSON."""
+"""The columns with the error of a row: a code of the catalogue, the reason, and the row as JSON."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ChangeColumns:
     others: tuple[str, ...]
     """All columns that are arguments of some predicate."""
     meanings: Mapping[str, bytes]
-    """What texts in them stand for, where the schema says so: IRIs, for example."""
+    """The meaning of texts in them, for example IRIs, according to the schema."""
 
     def classified(self, batch: DataFrame) -> DataFrame:
         """Return the columns `op`, `predicate`, `order`, the arguments as `v0 …` after `others`, `code`, `reason` and
@@ -178,7 +178,7 @@ def _unfit(message: str) -> ProgramError:
 # -- batch -------------------------------------------------------------------------------------------------------------
 
 FactTables = dict[str, Any]
-"""Facts by predicate, as a `Change` takes them."""
+"""Facts by predicate, as in a `Change`."""
 
 
 @dataclass(frozen=True)

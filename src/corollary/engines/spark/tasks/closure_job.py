@@ -41,7 +41,7 @@ class ClosureJob:
     guarded: bool
     directory: str
     limits: TaskLimits = field(default_factory=lambda: TaskLimits(Limits()))
-    """The pairs of a task are all the facts that it knows to be there."""
+    """The limits of the run; the pairs are the only facts that a task knows."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         started = time.perf_counter()

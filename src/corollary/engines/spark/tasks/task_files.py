@@ -31,7 +31,7 @@ MANIFEST = pa.schema([("manifest", pa.string())])
 MANIFEST_SCHEMA = "manifest string"
 ROW_GROUP = 1 << 20
 PIECE = 1 << 19
-"""Rows that are in memory as Arrow at a time."""
+"""Rows that are in memory as Arrow at the same time."""
 
 
 @dataclass
@@ -69,7 +69,7 @@ class TaskManifest:
     nodes: list[NodeRecord] = field(default_factory=list)
     terms: str | None = None
     failure: FailureReport | None = None
-    """A mistake of the user's."""
+    """An error in the program or its data."""
 
     def batch(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array([json.dumps(asdict(self))])], schema=MANIFEST)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from corollary.engines.spark.context import Context
 
 WHOLE_UNIVERSE = 100_000
-"""A universe of no more constants goes to the task as it is: looking for those that occur would take longer."""
+"""A universe of at most this size is sent to the task whole: finding the constants that occur would take longer."""
 _NOTHING = -2
 PART = "part"
 

@@ -18,9 +18,9 @@ _BELOW = 767  # subtracted from the exponent of IEEE 754, which leaves 1 to 511
 _LEAST, _BEYOND = 1, 512
 _TAG = 3
 MOST = 1 << 256
-"""No double inside an id is so far from 0."""
+"""The absolute values of all inline doubles are below this."""
 NOT_INLINE = -1
-"""No id of a double: that of the least magnitude is further from 0."""
+"""Not the id of a double: all of those are further from 0."""
 
 
 @njit(inline="always")

@@ -268,7 +268,7 @@ class Tag(IntEnum):
 
 
 IS_BOOLEAN = 255, 1
-"""The low bits that tell a boolean, and what they are; the next one is its value."""
+"""A mask for the low bits of booleans, and their value; the next bit is the boolean's value."""
 
 
 _CLASS_OF_TERMS = 2  # the kind number of booleans, which are never hashed; every other kind has its own number
@@ -282,7 +282,7 @@ HASHED_CLASSES: dict[Kind, int] = {
     Kind.LARGE_INTEGER: Kind.LARGE_INTEGER,
     Kind.LITERAL: Kind.LITERAL,
 }
-"""What the three bits after the tag say of a hashed constant; integers there are those of 62 to 64 bits."""
+"""The classes in the three bits after the tag of a hashed id; integers there are those of 62 to 64 bits."""
 _KIND_OF_CLASS = np.array(
     [kind for _, kind in sorted((number, kind) for kind, number in HASHED_CLASSES.items())], np.uint8
 )
@@ -298,7 +298,7 @@ class CollisionTable:
     salts: Mapping[tuple[str, str], int] = field(default_factory=dict)
     hash_bits: int = HASH_BITS
     deepest: int = DEEPEST
-    """How deep the function terms and lists may be nested that rules make."""
+    """How deep the function terms and lists that rules make may be nested."""
 
     def with_salts(self, salts: Mapping[tuple[str, str], int]) -> CollisionTable:
         return replace(self, salts={**self.salts, **salts})

@@ -129,7 +129,7 @@ TERM_FIELDS = pa.schema(
 )
 """The columns of the universe."""
 TERM_SCHEMA = "id long, common string, canonical string, datatype string"
-"""The same, as Spark's functions take it."""
+"""These columns as a schema for Spark's functions."""
 
 
 class TaskUniverse:

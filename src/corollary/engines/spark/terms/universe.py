@@ -83,7 +83,7 @@ class SparkUniverse:
         self.collisions = CollisionTable(hash_bits=hash_bits)
         self.term_forms = TermForms(self.everything)
         self.unstored: list[DataFrame] = []
-        """Constants that are in no store yet; the store empties it when it has written them."""
+        """Constants that are in no store yet; the store clears this after writing them."""
 
     def nest(self, deepest: int) -> None:
         """Allow tasks to make terms of this depth. If nothing changes, the table stays the same object."""
