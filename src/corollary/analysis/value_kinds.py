@@ -50,7 +50,7 @@ def kind_of(value: Value) -> str | None:
 
 @dataclass(frozen=True)
 class OtherFacts:
-    """What is known about facts outside the program text: their predicates, and the forms of the terms in them."""
+    """The known properties of facts outside the program text: their predicates, and the forms of the terms in them."""
 
     predicates: Collection[str] = ()
     forms: Callable[[], Set[Form]] = frozenset

@@ -47,7 +47,7 @@ _Test: TypeAlias = Access | Absence | Compare | ValueOf | WordTest
 
 
 class Rows(Protocol):
-    """What a pipeline needs of an evaluation."""
+    """The part of an evaluation that a pipeline uses."""
 
     universe: Universe
 
