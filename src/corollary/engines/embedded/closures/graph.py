@@ -205,15 +205,21 @@ def _flatten(lists: Lists, count: int) -> Any:
     return values
 
 
+@kernel_part
+def _mark_group(keys: Any, first: int, mark: Any) -> int:
+    """Mark the values of the keys from `first` on that have the same owner; return where they end."""
+    owner, last = owner_of(keys[first]), first
+    while last < len(keys) and owner_of(keys[last]) == owner:
+        mark[value_of(keys[last])] = 1
+        last += 1
+    return last
+
+
 @njit(cache=True, nogil=True)
 def _remove(lists: Lists, keys: Any, mark: Any, gone: Any) -> int:
     count, first = 0, 0
     while first < len(keys):
-        owner = owner_of(keys[first])
-        last = first
-        while last < len(keys) and owner_of(keys[last]) == owner:
-            mark[value_of(keys[last])] = 1
-            last += 1
+        owner, last = owner_of(keys[first]), _mark_group(keys, first, mark)
         start = lists.start[owner]
         kept = start
         for place in range(start, start + lists.length[owner]):
@@ -236,11 +242,7 @@ def _remove(lists: Lists, keys: Any, mark: Any, gone: Any) -> int:
 def _add(lists: Lists, keys: Any, mark: Any, new: Any) -> int:
     count, first = 0, 0
     while first < len(keys):
-        owner = owner_of(keys[first])
-        last = first
-        while last < len(keys) and owner_of(keys[last]) == owner:
-            mark[value_of(keys[last])] = 1
-            last += 1
+        owner, last = owner_of(keys[first]), _mark_group(keys, first, mark)
         start = lists.start[owner]
         for place in range(start, start + lists.length[owner]):
             mark[lists.pool[place]] = 0

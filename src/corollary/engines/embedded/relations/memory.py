@@ -36,41 +36,37 @@ MOST_NUMBERED_FACTS = (1 << 31) - 1
 """Facts that a stream's marking keeps: their numbers are signed 32-bit integers."""
 
 
-def too_large(message: str) -> ProgramError:
-    """Return the error for something that has outgrown the numbers of this engine."""
-    return ProgramError([Diagnostic(catalogue.TOO_LARGE, message)])
+def _check(wanted: int, most: int, message: str) -> None:
+    """Raise if `wanted` is more than `most`; the message may name both."""
+    if wanted > most:
+        raise ProgramError([Diagnostic(catalogue.TOO_LARGE, message.format(wanted=wanted, most=most))])
 
 
 def check_rows(wanted: int) -> None:
     """Raise if a relation would have more rows than there are row numbers."""
-    if wanted > MOST_ROWS:
-        raise too_large(f"a relation would have {wanted:,} facts, and the embedded engine holds {MOST_ROWS:,}")
+    _check(wanted, MOST_ROWS, "a relation would have {wanted:,} facts, and the embedded engine holds {most:,}")
 
 
 def check_codes(wanted: int) -> None:
     """Raise if there would be more constants than there are codes."""
-    if wanted > MOST_CODES:
-        raise too_large(f"there would be {wanted:,} constants, and the embedded engine holds {MOST_CODES:,}")
+    _check(wanted, MOST_CODES, "there would be {wanted:,} constants, and the embedded engine holds {most:,}")
 
 
 def check_text(length: int) -> None:
     """Raise if a text is longer than the field for its length allows."""
-    if length > MOST_TEXT:
-        raise too_large(f"a text has {length:,} bytes, and the embedded engine holds {MOST_TEXT:,}")
+    _check(length, MOST_TEXT, "a text has {wanted:,} bytes, and the embedded engine holds {most:,}")
 
 
 def check_counts(highest: int) -> None:
     """Raise if a fact would be derived more often than can be counted."""
-    if highest > MOST_COUNTED:
-        raise too_large(f"one fact is derived {highest:,} times by one rule, and {MOST_COUNTED:,} can be counted")
+    _check(highest, MOST_COUNTED, "one fact is derived {wanted:,} times by one rule, and {most:,} can be counted")
 
 
 def check_numbered(wanted: int) -> None:
     """Raise if a stream would keep more facts than marking has numbers."""
-    if wanted > MOST_NUMBERED_FACTS:
-        raise too_large(
-            f"a stream would keep {wanted:,} facts, and the embedded engine numbers {MOST_NUMBERED_FACTS:,}"
-        )
+    _check(
+        wanted, MOST_NUMBERED_FACTS, "a stream would keep {wanted:,} facts, and the embedded engine numbers {most:,}"
+    )
 
 
 # -- memory by address -------------------------------------------------------------------------------------------------
