@@ -207,7 +207,7 @@ def function(
     >>> @function(replace=True)
     ... def fahrenheit(celsius):
     ...     return celsius * 9 / 5 + 32
-    >>> KnowledgeBase("t(20). f(fahrenheit(T)) :- t(T).").facts("f")
+    >>> list(KnowledgeBase("t(20). f(fahrenheit(T)) :- t(T).").facts("f"))
     [(68.0,)]
     """
 
