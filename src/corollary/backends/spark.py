@@ -172,8 +172,8 @@ class SparkBackend:
         return self.context.running(run, lambda: self.store.facts)
 
     def watched(self, work: Callable[[], T], run: Run, facts: Callable[[], int] | None = None) -> T:
-        """Return the result of the work; if the run stops, cancel its jobs. `facts` is the number of facts to check, by
-        default that of the store."""
+        """Return the result of the work; if the run stops, cancel its jobs. `facts` returns the number of facts to check,
+        by default that of the store."""
         from corollary.engines.spark.watched import run_watched
 
         with self.context.running(run, facts or (lambda: self.store.facts)):

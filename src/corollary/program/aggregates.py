@@ -40,9 +40,7 @@ def _sum(values: Sequence[Value]) -> Value:
         return _exact_total(numbers)
     if all(type(value) is float for value in values):
         try:
-            if total := math.fsum(
-                numbers
-            ):  # correctly rounded; zeros, and sums that it cannot compute, are handled below
+            if total := math.fsum(numbers):  # correctly rounded; zeros and failures are handled below
                 return total
         except (OverflowError, ValueError):
             pass

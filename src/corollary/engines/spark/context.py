@@ -76,7 +76,7 @@ def engine_session(spark: SparkSession, partitions: int) -> SparkSession:
     returned as it is."""
     if type(spark).__module__ != SparkSession.__module__ and not isinstance(spark, EngineSession):
         return spark
-    # The constructor would make `RDD.toDF` use the new session, and would share the caller's cached objects.
+    # Neither by the constructor, which would make `RDD.toDF` use the new session, nor with the caller's cached attributes.
     session = EngineSession.__new__(EngineSession)
     java: Any = spark._jsparkSession
     session._sc, session._jsc, session._jvm = spark._sc, spark._jsc, spark._jvm

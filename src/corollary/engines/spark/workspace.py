@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 # Spark has one checkpoint directory per process. If the caller has set one, it is used and left as it is; otherwise one
 # of ours is set while a checkpoint is written, and then reset. Only checkpoints that were written here are removed.
 
-_LENT: dict[
-    str, int
-] = {}  # directories of ours that Spark currently has, and how many checkpoints are being written there
+_LENT: dict[str, int] = {}  # directories of ours that Spark has now, with the number of checkpoints in progress
 _USERS: dict[str, set[int]] = {}  # who has written to a directory of ours
 _LOCK = threading.Lock()
 

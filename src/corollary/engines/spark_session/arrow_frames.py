@@ -35,9 +35,7 @@ def frame_of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
     """Return the rows of a table of the driver; its types are those that `narrowed` leaves."""
     if not table.num_columns:
         return spark.range(table.num_rows).select()
-    names = [
-        f"c{place}" for place in range(table.num_columns)
-    ]  # Spark treats columns that differ only in case as the same
+    names = [f"c{place}" for place in range(table.num_columns)]  # to Spark, names that differ only in case are equal
     df = rows_of_table(spark, table.rename_columns(names))
     return described(df, table.schema)
 

@@ -260,9 +260,7 @@ class _Rewriting:
     def run(self) -> None:
         for predicate, rules in self._rules.items():
             for rule in rules if predicate in self._whole else ():
-                if (
-                    self._source.stored.get(rule.name) != predicate
-                ):  # its explicit facts are stored under this name already
+                if self._source.stored.get(rule.name) != predicate:  # explicit facts already have this name
                     self._rewrite(rule, rule.name, rule.head, None)
         for rule in self._source.goals:
             if rule.head.predicate == self._source.answer:

@@ -74,9 +74,7 @@ class Strategy:
     counts_recursion = False  # recursive steps count their rule instances (see `counts_instances`)
     follows_closures = True  # hyper-nodes that are closures keep a closure's own representation
     replaces = False  # recomputed facts replace the old ones
-    keeps_facts = (
-        False  # recursive steps keep facts of their own, and are notified when others stop or start supporting them
-    )
+    keeps_facts = False  # recursive steps keep a table of their facts, and are notified of changed support by others
     derives_small_steps = False  # small steps are derived together if the engine gains by that
     has_modules = False  # registered modules take rules of recursive steps
 

@@ -57,7 +57,7 @@ def recompute(tasks: Sequence[Task], facts: ChangingFacts, *, most: int | None =
 
 
 def _beside(task: Task, facts: ChangingFacts) -> FactsBeside | None:
-    """Return the facts to derive beside the existing ones; None if an earlier step may continue from what this step drops."""
+    """Return the facts to derive beside the existing ones; None if earlier steps may adopt what this step drops."""
     return None if task.earlier.meet(task.step.heads) else facts.beside(task.step)
 
 
@@ -98,9 +98,6 @@ def direction(task: Task, facts: FactsBeside) -> Direction:
                     if is_negated:
                         deleted, inserted = inserted, deleted
                     found |= Direction(deleted > 0, inserted > 0)
-    for (
-        name,
-        arity,
-    ) in heads.items():  # other steps have changed these heads, too: what one step gains or loses, others may
+    for name, arity in heads.items():  # other steps may have changed these heads, too
         found |= facts.direction_of(name, arity)
     return found

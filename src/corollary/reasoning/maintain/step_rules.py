@@ -145,9 +145,7 @@ class StepRules:
         for rule in self.step.rules:
             for place, atom in enumerate(atoms_of_rule(rule)):
                 is_negated = place >= len(rule.body.sources)
-                if (
-                    is_negated or atom.predicate not in self.heads
-                ):  # changes inside the step are followed round by round
+                if is_negated or atom.predicate not in self.heads:  # changes inside are followed round by round
                     kind = negated_delta if is_negated else delta
                     changed = step_delta_rule(rule, place, kind, self.heads, versions)
                     found.append(Delta(kind + atom.predicate, changed, brings=brings))
@@ -364,9 +362,8 @@ def steps_of_node(graph: RuleGraph, node: HyperNode) -> tuple[Step, ...]:
     """Return the steps of one hyper-node; they are cached with it, because most stay when rules change."""
     identity, rules = id(node), [graph.rules[name] for name in node.rules]
     known = _STEPS.get(identity)
-    if (
-        known is None or known[0]() is not node or not all(map(operator.is_, known[1], rules))
-    ):  # other rules may have the names
+    # Other rules may have the same names by now.
+    if known is None or known[0]() is not node or not all(map(operator.is_, known[1], rules)):
         kept = ref(node, lambda gone: _STEPS.pop(identity, None))
         known = _STEPS[identity] = kept, rules, tuple(_steps_of_node(graph, node))
     return known[2]

@@ -27,9 +27,8 @@ from corollary.engines.embedded.relations.relation import Codes
 
 # Connected components of a changing undirected graph: kernels of the symmetric-transitive closure.
 
-LABEL, NEXT, FIRST, SIZE = range(
-    4
-)  # of nodes: label, next member; of labels: a member, the number of members (0: unused)
+# Of nodes: label, next member; of labels: a member, the number of members (0: unused).
+LABEL, NEXT, FIRST, SIZE = range(4)
 FIELDS = 4
 MARK, AHEAD, BEHIND, ORIGIN, TOUCHED, ANCHOR = range(6)
 LANES = 6

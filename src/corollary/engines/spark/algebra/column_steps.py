@@ -184,7 +184,7 @@ def _value(term: ColumnTerm) -> tuple[Condition, ...]:
 
 
 def literal(number: int) -> str:
-    """Return a long as a literal of Spark SQL; the least one needs a detour."""
+    """Return a long as Spark's parser accepts it, including the least one."""
     return f"CAST({number} AS BIGINT)"
 
 

@@ -129,9 +129,7 @@ class SparkTransaction:
         self._visible: dict[str, Visible] = {}
         self._unsettled: set[str] = set()
         self._handed_over: dict[str, Supported] = {}  # predicates as they were before, under the names of heirs
-        self._heirs: list[
-            tuple[str, str, SignedRelation, int]
-        ] = []  # signed support that moved to heirs, for the store
+        self._heirs: list[tuple[str, str, SignedRelation, int]] = []  # support that moved to heirs, with signs
         self.counters = Counters(store.counters)
 
     # -- support -----------------------------------------------------------------------------------------------------

@@ -316,9 +316,8 @@ def each_once(terms: pa.Table) -> pa.Table | None:
         return terms
     repeated = np.flatnonzero(~is_first)
     for name in ("canonical", "datatype"):
-        texts = terms.column(name).cast(
-            pa.large_string()
-        )  # many files together may exceed the 32-bit offsets of other types
+        # Many files together may exceed the 32-bit offsets of other types.
+        texts = terms.column(name).cast(pa.large_string())
         if not pc.all(pc.equal(texts.take(pa.array(repeated)), texts.take(pa.array(places[repeated])))).as_py():
             return None
     return terms.filter(pa.array(is_first))
