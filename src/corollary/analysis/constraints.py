@@ -68,7 +68,7 @@ Elements = tuple[ConstraintElement, ...]
 
 
 def constraint_elements(rule: Rule) -> Elements:
-    """Return the SCE: each pair of places that share a variable in both directions, then everything else.
+    """Return the SCE: each pair of positions of a shared variable in both directions, then everything else.
 
     >>> from corollary.language import parse_program
     >>> rule = parse_program("H(A, B, C) :- S(3, X, A), T(X, B), W(X, C).").rules[0]

@@ -45,7 +45,7 @@ class Parsed:
 
 
 def parse_program(text: str | Source) -> Program:
-    """Return the program that a text says; raises `ProgramError` with everything that is wrong with the text.
+    """Return the program in a text; raise `ProgramError` with all errors in the text.
 
     >>> parse_program("path(X, Y) :- edge(X, Y).").rules[0].name
     'r1'
@@ -74,7 +74,7 @@ def parse_query(text: str, prefixes: Mapping[str, str] | None = None) -> Query:
 
 
 def read_source(path: Path | str) -> Source:
-    """Return the text of a file; raises `ProgramError` where there is no such file or where it is not UTF-8."""
+    """Return the text of a file; raise `ProgramError` if it does not exist or is not UTF-8."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:

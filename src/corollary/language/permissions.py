@@ -138,7 +138,7 @@ def _refused_calls(nodes: Iterable[Node | None], permissions: Permissions) -> It
 
 
 def _functions_in(thing: Any) -> Iterator[str]:
-    """Yield the names of all functions and aggregates in a statement."""
+    """Yield the names of all functions and aggregates in a statement, nested ones included."""
     if isinstance(thing, FunctionTerm):
         yield thing.name
     elif isinstance(thing, (AggregateTerm, AggregateOperation)):

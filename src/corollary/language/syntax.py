@@ -40,7 +40,7 @@ class SyntaxMistake(Exception):
 
 
 def parse_clause(tokens: list[Token]) -> Node:
-    """Return the tree of one clause; raises `SyntaxMistake`."""
+    """Return the tree of one clause; raise `SyntaxMistake` if it does not follow the grammar."""
     parser = _parser().parse_interactive()
     try:
         for token in tokens:

@@ -18,7 +18,7 @@ _X, _Y, _Z = Variable("X"), Variable("Y"), Variable("Z")
 
 
 def external_predicate(predicate: str) -> str:
-    """Return a name that no program text can give to a predicate."""
+    """Return the external predicate of a predicate; no program text can contain its name."""
     return f"\0external {predicate}"
 
 

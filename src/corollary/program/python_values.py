@@ -15,7 +15,7 @@ class NoConstant(ValueError):
 
 
 def from_python(value: Any) -> Value:
-    """Return the constant for a Python value; raises `NoConstant`.
+    """Return the constant for a Python value; raise `NoConstant` if there is none.
 
     >>> from_python(dt.date(2026, 1, 1)).lexical
     '2026-01-01'

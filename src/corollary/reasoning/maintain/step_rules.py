@@ -346,8 +346,8 @@ def _groups(step: AggregateStep) -> GroupRules:
 
 
 def steps_in_order(graph: RuleGraph) -> dict[Step, str]:
-    """Return the steps of all hyper-nodes, auxiliary ones before the rules that use them, each with the name of its
-    hyper-node."""
+    """Return the steps of all hyper-nodes, auxiliary ones before the rules that use them, with the names of their
+    hyper-nodes."""
     found: dict[Step, str] = {}
     for node in graph.hyper_nodes:
         steps = steps_of_node(graph, node)

@@ -412,7 +412,7 @@ def _takes_value(tests: Any, t: Any, registers: Any) -> Any:
 
 @njit(inline="always")
 def _is_member(tests: Any, t: Any, registers: Any) -> Any:
-    """Return whether the fact with these registers is in the relation's set."""
+    """Return whether the fact with these registers is in the set of a relation."""
     count, bits, at = _field(tests, t + T_KEY_COUNT), _field(tests, t + T_BITS), _field(tests, t + T_KEY_AT)
     table, shift, mask = _field(tests, t + T_TABLE), _field(tests, t + T_SHIFT), _field(tests, t + T_MASK)
     if bits == U64(0):

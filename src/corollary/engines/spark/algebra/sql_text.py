@@ -115,7 +115,7 @@ _FUNCTIONS = {
 
 
 def expression(term: Term, columns: Mapping[str, str]) -> str:
-    """Return a term over columns; NULL where it has no value."""
+    """Return a term over columns; NULL if it has no value."""
     match term:
         case Constant():
             return constant(term.value)
