@@ -23,7 +23,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from corollary import Change, KnowledgeBase
+from corollary.engines.base import EXPLICIT
+from corollary.engines.embedded.engine import EmbeddedEngine
+from tests.engines.embedded.scenarios import engine_of
 
 RULES = {
     "r1": "path(X, Y) :- edge(X, Y).",
@@ -78,6 +83,23 @@ def seen(kb: KnowledgeBase) -> Seen:
     return {name: frozenset(kb.facts(name)) for name in PREDICATES}
 
 
+def explicit_facts(kb: KnowledgeBase) -> frozenset[tuple[str, Row]]:
+    engine = engine_of(kb)
+    kb.materialise()
+    supports = engine.supports() if kb.settings.updates else _without_support(engine)
+    return frozenset(
+        (name, tuple(engine.universe.values(row)))
+        for name, owner, facts, _ in supports
+        if owner == EXPLICIT and name in BASE
+        for row in facts.tolist()
+    )
+
+
+def _without_support(engine: EmbeddedEngine) -> Iterator[tuple[str, str, np.ndarray, None]]:
+    for name, relation in engine._explicit.relations.items():
+        yield name, EXPLICIT, relation.facts, None
+
+
 def derived(state: State) -> Seen:
     return seen(KnowledgeBase(state.program, updates=False))
 
@@ -99,11 +121,11 @@ class Trial:
         return self.known[state]
 
     def settle(self, candidates: list[State], what: str) -> None:
-        """The state is one of these, in memory and on the disk."""
-        found = seen(self.kb)
+        """The state is one of these, in memory and on the disk. Explicit facts count: rules may derive them, too, for a while."""
+        found, explicit = seen(self.kb), explicit_facts(self.kb)
         rules = {rule.name for rule in self.kb.program.rules} - RULES.keys()
         for state in candidates:
-            if rules == state.rules and found == self.expected(state):
+            if rules == state.rules and explicit == state.facts and found == self.expected(state):
                 self.state = state
                 break
         else:
@@ -113,6 +135,7 @@ class Trial:
             opened = KnowledgeBase.open(self.place)
             assert opened.version == self.kb.version, f"after {what}: version {opened.version}, not {self.kb.version}"
             assert seen(opened) == found, f"after {what}: the store says something else"
+            assert explicit_facts(opened) == explicit, f"after {what}: the store has other explicit facts"
 
 
 def random_rows(rng: random.Random, name: str, count: int) -> list[Row]:
