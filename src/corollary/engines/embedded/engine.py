@@ -222,10 +222,8 @@ class EmbeddedEngine:
         """Return whether deriving everything again is the cheapest way to follow a change."""
         if self.following.name != "auto":
             return False
-        changed = {name: len(rows) for name, rows in facts.delete.items()}
-        for name, rows in facts.insert.items():
-            changed[name] = changed.get(name, 0) + len(rows)
-        if not is_large(changed, self._graph, self._explicit_count, self._costs):
+        deleted, inserted = ({name: len(rows) for name, rows in side.items()} for side in (facts.delete, facts.insert))
+        if not is_large(deleted, inserted, self._graph, self._explicit_count, self._costs):
             return False
         # Closures follow changes well, and are never written out.
         return not any(closed.closure.count > _MANY_PAIRS for closed in (self._closed or {}).values())
@@ -235,9 +233,16 @@ class EmbeddedEngine:
         return sum(self.count(name) for name in self.predicates if name not in heads)
 
     def _costs(self) -> dict[HyperNode, int]:
-        """Return the cost of deriving each hyper-node, not in seconds: on a busy machine, a node with ten facts might
-        take most of them."""
-        return {node.node: node.instances + node.new_facts for node in self.report.nodes}
+        """Return the cost of deriving each hyper-node, at least the number of facts of its heads.
+
+        Costs are no seconds: on a busy machine a node of ten facts would be most of it. What was derived last may be from
+        before many changes, the facts are from now.
+        """
+        found = {node.node: node.instances + node.new_facts for node in self.report.nodes}
+        for node in self._graph.hyper_nodes:
+            heads = {self._graph.rules[name].head.predicate for name in node.rules}
+            found[node] = max(found.get(node, 0), sum(map(self.count, heads)))
+        return found
 
     def _apply_from_scratch(self, facts: FactChange, run: Run, journal: ChangeJournal | None) -> Outcome:
         maintainer = self._follow()

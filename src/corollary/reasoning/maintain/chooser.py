@@ -42,7 +42,7 @@ _LARGE_SHARE = 6  # a change of more than one in this many explicit facts is lar
 _LEAST_CHANGE = 1_000  # facts; smaller changes are never large
 _CONCERNED = 0.8  # the part of the cost of deriving everything that a large change concerns
 _NODE_COST = 500  # rule instances: the cost of a hyper-node that derives nothing
-_MANY_NODES = 10  # hyper-nodes; with fewer, each one chooses for itself
+_MANY_NODES = 10  # hyper-nodes; with fewer, only what recursive ones lose counts
 
 Algorithm = Callable[[StepChange, StepFacts[Any, Any]], None]
 ALGORITHMS: dict[str, Algorithm] = {
@@ -411,7 +411,8 @@ def by_jobs(name: str, recompute_facts: int) -> Strategy:
 
 
 def is_large(
-    changed: Mapping[str, int],
+    deleted: Mapping[str, int],
+    inserted: Mapping[str, int],
     graph: RuleGraph,
     explicit: Callable[[], int],
     costs: Callable[[], Mapping[HyperNode, int]],
@@ -419,17 +420,19 @@ def is_large(
     """Return whether a change concerns so much that deriving everything costs least.
 
     Each hyper-node normally chooses for itself how it follows a change, and what it passes on is found fact by fact. If
-    most of them would be recomputed anyway, that work is wasted.
+    most of them would be recomputed anyway, that work is wasted. Where there are few of them, it is wasted only if recursive
+    ones lose facts: those without recursion follow a change at the cost of the change, and insertions go on from what is there.
 
-    `changed` are the numbers of changed facts by predicate, `explicit` returns the number of all explicit facts, and
-    `costs` the rule instances that deriving each hyper-node takes; both are functions because most changes are too
-    small to need them.
+    `deleted` and `inserted` are the numbers of changed facts by predicate, `explicit` returns the number of all explicit
+    facts, and `costs` the rule instances that deriving each hyper-node takes; both are functions because most changes are
+    too small to need them.
     """
-    size = sum(changed.values())
-    if size < _LEAST_CHANGE or len(graph.hyper_nodes) < _MANY_NODES or size < explicit() // _LARGE_SHARE:
+    size = sum(deleted.values()) + sum(inserted.values())
+    has_few = len(graph.hyper_nodes) < _MANY_NODES
+    if size < _LEAST_CHANGE or (has_few and inserted) or size < explicit() // _LARGE_SHARE:
         return False
     known = costs()
-    concerned, names, total = 0, set(changed), 0
+    concerned, names, total = 0, {*deleted, *inserted}, 0
     for node in graph.hyper_nodes:
         rules = [graph.rules[name] for name in node.rules]
         cost = _NODE_COST + known.get(node, 0)
@@ -437,5 +440,5 @@ def is_large(
         heads = {rule.head.predicate for rule in rules}
         if names & heads or any(atom.predicate in names for rule in rules for atom, _ in atoms_of(rule.body)):
             names |= heads
-            concerned += cost
+            concerned += cost if not has_few or graph.is_recursive(node) else 0
     return concerned >= _CONCERNED * total
