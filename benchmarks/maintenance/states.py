@@ -46,10 +46,11 @@ class State:
 
 @dataclass(frozen=True)
 class Scratch:
-    """A state derived anew."""
+    """A state derived anew; `reading` is the processor time that reading its rules takes, which is not part of `cpu`."""
 
     seconds: float
     cpu: float
+    reading: float
     load: float
     counts: dict[str, int]
 
@@ -63,11 +64,15 @@ def from_scratch(
     """
     found = [_from_scratch(state, new or {}, strategy, updates) for _ in range(runs)]
     fastest = min(found, key=lambda scratch: scratch.seconds)
-    return replace(fastest, cpu=min(scratch.cpu for scratch in found))
+    least = {name: min(getattr(scratch, name) for scratch in found) for name in ("cpu", "reading")}
+    return replace(fastest, **least)
 
 
 def _from_scratch(state: State, new: Tables, strategy: str, updates: bool) -> Scratch:
     gc.collect()
+    reading = time.process_time()
+    KnowledgeBase(program(state.rules))
+    reading = time.process_time() - reading
     started = time.perf_counter()
     kb = state.loaded(strategy=strategy, updates=updates)
     loaded, cpu = time.perf_counter(), time.process_time()
@@ -75,7 +80,7 @@ def _from_scratch(state: State, new: Tables, strategy: str, updates: bool) -> Sc
         kb.insert(predicate, rows)
     kb.materialise()
     derived, cpu = time.perf_counter(), time.process_time() - cpu
-    return Scratch(derived - loaded, cpu, loaded - started, counts(kb))
+    return Scratch(derived - loaded, cpu, reading, loaded - started, counts(kb))
 
 
 def counts(kb: KnowledgeBase) -> dict[str, int]:
