@@ -24,13 +24,13 @@ pytestmark = pytest.mark.spark
 @pytest.mark.parametrize(
     ("strategy", "count", "ways"),
     [
-        ("auto", 3, NOTHING_IS_SMALL),
-        ("dred", 2, {"fold_changes": 0}),
+        pytest.param("auto", 3, NOTHING_IS_SMALL, marks=pytest.mark.compiled_plans),
+        pytest.param("dred", 2, {"fold_changes": 0}, marks=pytest.mark.slow),
         ("dred", 2, {"change_rows": 2}),
         ("dred-counting", 3, {"fold_changes": 0}),
-        ("dred-counting", 1, {"change_rows": 2}),
+        pytest.param("dred-counting", 1, {"change_rows": 2}, marks=pytest.mark.slow),
         ("backward-forward", 3, {"fold_changes": 0}),
-        ("backward-forward", 1, {"change_rows": 2}),
+        pytest.param("backward-forward", 1, {"change_rows": 2}, marks=pytest.mark.slow),
     ],
 )
 def test_generated_changes_do_not_depend_on_sizes(
