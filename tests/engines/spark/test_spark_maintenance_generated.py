@@ -41,7 +41,9 @@ def test_generated_changes_do_not_depend_on_sizes(
     follow(chosen, check=recount if strategy == "dred-counting" else None, **options).close()
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dred-counting-modules", "backward-forward"])
+@pytest.mark.parametrize(
+    "strategy", ["auto", "dred-counting-modules", pytest.param("backward-forward", marks=pytest.mark.slow)]
+)
 def test_closures_among_other_rules_follow_every_change(spark: SparkSession, strategy: str) -> None:
     chosen = gathered(scenarios(EVERYTHING.but(max_changes=3, mixed_closures=30)), 4)
     limits = SparkSettings(partitions=2, **NOTHING_IS_SMALL)
