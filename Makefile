@@ -14,7 +14,7 @@ COUNT ?= 100
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# loadgroup keeps the tests of one group in one process: there are two of Spark, each with a session.
+# loadgroup keeps the tests of a group in one process: those of Spark share a session.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 .DEFAULT_GOAL := help

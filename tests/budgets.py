@@ -16,6 +16,9 @@ from hypothesis.strategies import SearchStrategy
 _PARTS = {"few": 0.2, "all": 1.0, "many": 20.0}
 _PART = _PARTS[os.environ.get("COROLLARY_EXAMPLES", "few")]
 
+is_quick = _PART < 1
+"""Whether this run is to be quick, as `make test` is: then a few tests stand for what all tests do in the other runs."""
+
 Example = TypeVar("Example")
 
 

@@ -3,13 +3,13 @@
 In CI the examples of a test are always the same, so that a change is judged by what it changes; everywhere else they are new in
 every run.
 
-Tests of Spark are two groups, so that two processes of xdist have one session each and share the work; the many tests without a
-group come last and fill what is left.
+Tests of Spark are one group, so that one process of xdist has a session: a second one would be slow again until Java has compiled
+what runs often, which takes minutes. The other processes begin with the many tests without a group.
 """
 
 import os
 import signal
-from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import Phase, settings
@@ -37,13 +37,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A process has one Spark session: tests of a file stay together, and larger files choose their group first."""
-    on_spark = [
-        item for item in items if item.get_closest_marker("spark") and not item.get_closest_marker("xdist_group")
-    ]
-    sizes, groups = {"spark one": 0, "spark two": 0}, dict[str, str]()
-    for file, size in Counter(str(item.path) for item in on_spark).most_common():
-        groups[file] = min(sizes, key=lambda name: sizes[name])
-        sizes[groups[file]] += size
-    for item in on_spark:
-        item.add_marker(pytest.mark.xdist_group(groups[str(item.path)]))
+    """A process has one Spark session."""
+    for item in items:
+        if item.get_closest_marker("spark") and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(autouse=True)
+def _plans(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.node.get_closest_marker("spark") is None or request.node.get_closest_marker("compiled_plans") is None:
+        yield
+        return
+    from tests.services.spark_session import compiled_plans
+
+    with compiled_plans():
+        yield

@@ -51,6 +51,7 @@ def test_its_metadata_is_what_people_look_for(wheel: Path) -> None:
     assert "pytest" not in core
 
 
+@pytest.mark.slow  # installs numba and pyarrow, and compiles kernels anew
 def test_it_installs_in_an_empty_environment_and_answers_as_the_readme_shows(wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)

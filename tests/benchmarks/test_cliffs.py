@@ -5,12 +5,22 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.cliffs.experiments import EXPERIMENTS, run_experiment
+from benchmarks.cliffs.experiments import EXPERIMENTS, SIZES, run_experiment
+from benchmarks.spark.record import Outcome
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_on_small_data_gives_the_right_numbers(name: str) -> None:
-    outcome = run_experiment(name, "quick")
+    outcome = Outcome(name, "quick")
+    EXPERIMENTS[name](outcome, SIZES["quick"])
+    check(outcome)
+
+
+def test_an_experiment_runs_once_before_it_is_measured() -> None:
+    check(run_experiment("rounds", "quick"))
+
+
+def check(outcome: Outcome) -> None:
     assert not outcome.problems
     assert not outcome.verdicts
     assert outcome.figures

@@ -11,7 +11,7 @@ from corollary.program import Constant
 from tests.oracle import evaluate
 from tests.services.spark_session import shared_session
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.compiled_plans]
 
 MIXED = """
     v(1). v(-7). v(2305843009213693951). v(1.5). v(2.5e0). v(abc). v("straße"). v("a\\tb"). v(true). v([1]).

@@ -21,7 +21,7 @@ from tests.builtins.values import POOL
 from tests.oracle import evaluate
 from tests.services.spark_session import shared_session
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.compiled_plans]
 
 INTEGERS: list[Value] = [0, 1, -1, 7, -7, 10, 12, 2**30, -(2**30) - 1, 3 * 2**40]
 BOUNDS: list[Value] = [*INTEGERS, 2**61 - 1, -(2**61), 2**61, 2**62, 2**63 - 1, -(2**63), 2**63, 2**70]

@@ -51,6 +51,10 @@ def run() -> None:
     evaluate(parse_program(read_source(PROGRAM)))
 
 
+def run_compiled() -> None:
+    KnowledgeBase.from_file(PROGRAM).materialise()
+
+
 def run_with_undefined_facts() -> None:
     KnowledgeBase.from_file(PROGRAM, semantics="well-founded")
 
@@ -325,7 +329,7 @@ PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E459": follow_a_frame_without_operations,
     "E460": follow_a_broker_that_is_not_there,
     "E461": feed_the_feed_of_another,
-    "E490": run,
+    "E490": run_compiled,  # two hundred rounds, for which the oracle takes its time
     "W103": check_a_long_line,
 }
 

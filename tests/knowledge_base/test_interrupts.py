@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("count", "seed"), [(150, 1), pytest.param(2_000, 7, marks=pytest.mark.slow)], ids=["some", "many"]
+    ("count", "seed"), [(60, 1), pytest.param(2_000, 7, marks=pytest.mark.slow)], ids=["some", "many"]
 )
 def test_an_interrupt_leaves_the_state_before_or_the_state_after(count: int, seed: int) -> None:
     command = [sys.executable, "-m", "tests.knowledge_base.interrupted_operations"]

@@ -23,8 +23,8 @@ def kill(folder: Path, kills: int) -> str:
 
 
 def test_a_killed_process_leaves_its_last_version(tmp_path: Path) -> None:
-    found = kill(tmp_path, 20)
-    assert found.count("kill") == 20
+    found = kill(tmp_path, 10)
+    assert found.count("kill") == 10
 
 
 @pytest.mark.slow

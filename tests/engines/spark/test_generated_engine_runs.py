@@ -14,7 +14,7 @@ from tests.engines.spark.engine_runs import EngineRun
 from tests.generator import EVERYTHING, POSITIVE, programs
 from tests.oracle import Fact, evaluate
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.compiled_plans]
 
 
 def embedded(program: Program) -> dict[str, set[Fact]]:

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from corollary import KnowledgeBase
 from corollary.engines.spark.context import SparkSettings
 from tests.budgets import gathered
+from tests.engine_suite.engines import NOTHING_IS_SMALL
 from tests.engine_suite.scripts import follow
 from tests.generator import EVERYTHING, scenarios
 from tests.services.spark_session import DEFAULTS, HOSTILE, session_with
@@ -65,7 +66,14 @@ def test_a_session_with_nothing_but_defaults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [{}, {"task_change_facts": 0, "recompute_facts": 0, "driver_facts": 0}], ids=["usual", "on-spark"]
+    ("plain", "limits"),
+    [
+        pytest.param(DEFAULTS, NOTHING_IS_SMALL, id="defaults-on-spark"),
+        pytest.param(HOSTILE, {}, id="hostile-usual"),
+        pytest.param(DEFAULTS, {}, id="defaults-usual", marks=pytest.mark.slow),
+        pytest.param(HOSTILE, NOTHING_IS_SMALL, id="hostile-on-spark", marks=pytest.mark.slow),
+    ],
+    indirect=["plain"],
 )
 def test_changes_do_not_depend_on_the_settings_of_the_session(plain: SparkSession, limits: dict[str, int]) -> None:
     before = settings_of(plain)
@@ -147,6 +155,7 @@ def test_two_knowledge_bases_work_and_close_in_any_order(spark: SparkSession, tm
     assert [table.name for table in spark.catalog.listTables() if table.isTemporary] == []
 
 
+@pytest.mark.compiled_plans  # of the catalogue, Spark interprets none
 @pytest.mark.parametrize("engine", ["embedded", "spark"])
 def test_views_are_not_the_users(spark: SparkSession, engine: str) -> None:
     spark.range(7).createOrReplaceTempView("edge")

@@ -24,13 +24,13 @@ pytestmark = pytest.mark.spark
 @pytest.mark.parametrize(
     ("strategy", "count", "ways"),
     [
-        ("auto", 3, NOTHING_IS_SMALL),
-        ("dred", 2, {"fold_changes": 0}),
+        pytest.param("auto", 3, NOTHING_IS_SMALL, marks=pytest.mark.compiled_plans),
+        pytest.param("dred", 2, {"fold_changes": 0}, marks=pytest.mark.slow),
         ("dred", 2, {"change_rows": 2}),
         ("dred-counting", 3, {"fold_changes": 0}),
-        ("dred-counting", 1, {"change_rows": 2}),
+        pytest.param("dred-counting", 1, {"change_rows": 2}, marks=pytest.mark.slow),
         ("backward-forward", 3, {"fold_changes": 0}),
-        ("backward-forward", 1, {"change_rows": 2}),
+        pytest.param("backward-forward", 1, {"change_rows": 2}, marks=pytest.mark.slow),
     ],
 )
 def test_generated_changes_do_not_depend_on_sizes(
@@ -41,7 +41,9 @@ def test_generated_changes_do_not_depend_on_sizes(
     follow(chosen, check=recount if strategy == "dred-counting" else None, **options).close()
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dred-counting-modules", "backward-forward"])
+@pytest.mark.parametrize(
+    "strategy", ["auto", "dred-counting-modules", pytest.param("backward-forward", marks=pytest.mark.slow)]
+)
 def test_closures_among_other_rules_follow_every_change(spark: SparkSession, strategy: str) -> None:
     chosen = gathered(scenarios(EVERYTHING.but(max_changes=3, mixed_closures=30)), 4)
     limits = SparkSettings(partitions=2, **NOTHING_IS_SMALL)
