@@ -205,12 +205,14 @@ def _of(found: Support, owners: set[str]) -> Support:
 def _check_recursive_support(kb: KnowledgeBase, steps: list[Step]) -> None:
     engine = engine_of(kb)
     rules, known, found = kb.analysis.graph.rules, Relations(), support(kb)
+    evaluated = kb.analysis.evaluated.rules
     for predicate, facts in visible(kb).items():
         known.add(predicate, facts)
     for step in steps:
         if not isinstance(step, RuleStep) or not step.recursive or step.alternates:
             continue
-        if not all(rule.name in rules for rule in step.rules):
+        # A rule that stands for others, as that of a closure does, derives more than the one whose name it has.
+        if not all(rule.name in rules and evaluated.get(rule.name) == rules[rule.name] for rule in step.rules):
             continue
         for predicate in step.heads:
             owner = owner_name(step.owner)
