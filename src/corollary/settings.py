@@ -9,6 +9,7 @@ import math
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,20 @@ FOLLOWING = {
 }
 STRATEGIES = tuple(FOLLOWING)
 WITH_MODULES = tuple(name for name, one in FOLLOWING.items() if one.modules)
+
+
+class StreamStrategy(StrEnum):
+    """How the updates of a stream are followed."""
+
+    BF_MARKING = "bf-marking"
+    BF = "bf"
+    DRED_MARKING = "dred-marking"
+    DRED = "dred"
+    AUTO = "auto"
+    SETS = "sets"
+
+
+STREAM_STRATEGIES = tuple(one.value for one in StreamStrategy)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from hypothesis.internal.conjecture.data import ConjectureData
 
 from corollary.program import Clause, Iri, Literal, Program, Query, Value
 from corollary.program.values import XSD
-from corollary.settings import INDEXES, OPTIMISATIONS, STRATEGIES, Limits, Settings
-from corollary.streams.target import STRATEGIES as STREAM_STRATEGIES
+from corollary.settings import INDEXES, OPTIMISATIONS, STRATEGIES, STREAM_STRATEGIES, Limits, Settings
 from tests.demand.queries import query_about
 from tests.fuzz.script import Script
 from tests.fuzz.steps import Apply, Ask, Call, Care, Compare, Follow, Interrupt, Limit, Read, Reopen, Step, Streamed

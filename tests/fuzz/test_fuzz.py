@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corollary.settings import OPTIMISATIONS, STRATEGIES
-from corollary.streams.target import STRATEGIES as STREAM_STRATEGIES
+from corollary.settings import OPTIMISATIONS, STRATEGIES, STREAM_STRATEGIES
 from tests.budgets import examples
 from tests.fuzz import __main__ as command
 from tests.fuzz.drawing import script_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from corollary import Change, KnowledgeBase, Limits, ProgramError
 from corollary.diagnostics import Source
 from corollary.machine import resident_megabytes
-from corollary.streams.target import STRATEGIES as STREAMS
+from corollary.settings import STREAM_STRATEGIES as STREAMS
 from tests.engine_suite.scripts import apply, expected, visible
 from tests.generator import EVERYTHING, Scenario, scenarios
 

@@ -33,8 +33,7 @@ from corollary.program import (
     subterms,
     variables_of,
 )
-from corollary.settings import STRATEGIES
-from corollary.streams.target import STRATEGIES as STREAM_STRATEGIES
+from corollary.settings import STRATEGIES, STREAM_STRATEGIES
 from tests.budgets import examples
 from tests.engine_suite.scripts import apply, expected, visible
 from tests.generator import EVERYTHING, INTEGERS, Change, Scenario, apply_change, programs, scenarios

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from corollary.cli.stream import Policy, StreamStrategy
+from corollary.settings import STREAM_STRATEGIES as STRATEGIES
 from corollary.streams.stream import POLICIES
-from corollary.streams.target import STRATEGIES
 from tests.cli.command import COMMAND, ENVIRONMENT, PATHS, corollary, write
 
 UPDATES = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corollary import KnowledgeBase
-from corollary.streams.target import STRATEGIES
+from corollary.settings import STREAM_STRATEGIES as STRATEGIES
 from corollary.transactions import Change
 from tests.engine_suite.scripts import visible
 

@@ -14,8 +14,8 @@ from benchmarks.baselines import paper_004
 from corollary import KnowledgeBase
 from corollary.engines.embedded.marking import region
 from corollary.engines.embedded.marking.strategy import MarkingStrategy
+from corollary.settings import STREAM_STRATEGIES as STRATEGIES
 from corollary.streams import StreamStatistics
-from corollary.streams.target import STRATEGIES
 from tests.budgets import examples
 from tests.engine_suite.scripts import difference, expected, minus, visible
 from tests.engines.embedded.scenarios import support

@@ -9,7 +9,7 @@ import pytest
 
 from corollary import KnowledgeBase
 from corollary.diagnostics import ProgramError
-from corollary.streams.target import STRATEGIES
+from corollary.settings import STREAM_STRATEGIES as STRATEGIES
 from corollary.transactions import Change
 from tests.engine_suite.scripts import visible
 

@@ -9,7 +9,7 @@ from corollary.analysis import analyse_texts
 from corollary.diagnostics import Source
 from corollary.engines.embedded.marking.strategy import is_region, region_steps
 from corollary.planning.steps import is_auxiliary
-from corollary.streams.target import STRATEGIES
+from corollary.settings import STREAM_STRATEGIES as STRATEGIES
 from corollary.transactions import Change
 
 POSITIVE = (

@@ -30,21 +30,13 @@ from corollary.cli.output import plural, read_sources, terminal_for_errors
 from corollary.cli.run import derive
 from corollary.cli.stores import open_store
 from corollary.knowledge_base import KnowledgeBase
+from corollary.settings import StreamStrategy
 
 if TYPE_CHECKING:
     from corollary.streams import Stream, StreamResult
 
 _REFRESH = 0.2  # seconds
 _SHOWN_REJECTS = 5
-
-
-class StreamStrategy(StrEnum):
-    BF_MARKING = "bf-marking"
-    BF = "bf"
-    DRED_MARKING = "dred-marking"
-    DRED = "dred"
-    AUTO = "auto"
-    SETS = "sets"
 
 
 class Policy(StrEnum):

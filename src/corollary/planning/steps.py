@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2s
+from itertools import count
 from typing import ClassVar
 
 from corollary.analysis import Module
 from corollary.planning.normal_form import AggregateSource, NormalBody, NormalRule, alternates, source_variables
-from corollary.program import AggregateOperation, Atom, Constant, Variable
+from corollary.program import AggregateOperation, Atom, Constant, Variable, Wildcard
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,17 @@ def steps_of_rule(rule: NormalRule) -> tuple[tuple[Step, ...], NormalRule]:
     return tuple(auxiliary.steps), NormalRule(rule.name, rule.head, body)
 
 
+def steps_of_groups(rule: NormalRule) -> tuple[list[tuple[NormalRule, AggregateSource]], NormalRule]:
+    """Return the rule of the groups of each aggregation in a rule, with the aggregation, and the rule that uses the groups.
+
+    Where bindings are too many to be stored, groups are derived at once: this is the split without a step of bindings.
+    Negations stay as they are, and each value of an atom has a name (`without_wildcards`), so that each fact is one instance.
+    """
+    groups = _Groups(rule)
+    body = groups.split(rule.body)
+    return groups.rules, NormalRule(rule.name, rule.head, without_wildcards(body))
+
+
 def predicates_of(rules: Iterable[NormalRule]) -> set[str]:
     """Return the predicates that the bodies of split rules mention."""
     return {
@@ -141,6 +153,38 @@ class _Auxiliary:
         head = Atom(name, tuple(Variable(variable) for variable in shared))
         self.steps.append(RuleStep(name, (NormalRule(name, head, NormalBody((atom,), (), (), ())),)))
         return head
+
+
+class _Groups:
+    def __init__(self, rule: NormalRule) -> None:
+        self._rule = rule
+        self.rules: list[tuple[NormalRule, AggregateSource]] = []
+
+    def split(self, body: NormalBody) -> NormalBody:
+        sources = tuple(self._groups(one) if isinstance(one, AggregateSource) else one for one in body.sources)
+        return NormalBody(sources, body.negated, body.computes, body.compares)
+
+    def _groups(self, source: AggregateSource) -> Atom:
+        inner = AggregateSource(self.split(source.body), source.group_by, source.operations)
+        digest = blake2s(repr(inner).encode(), digest_size=8).hexdigest()
+        name = f"\0{self._rule.name} groups {len(self.rules) + 1}\0{digest}"
+        head = Atom(name, tuple(Variable(column) for column in inner.columns))
+        self.rules.append((NormalRule(name, head, NormalBody((inner,), (), (), ())), inner))
+        return head
+
+
+def without_wildcards(body: NormalBody) -> NormalBody:
+    """Return the body with every `_` of an atom as a variable of its own, so that each matching fact is one instance."""
+    numbers = count()
+    sources = []
+    for source in body.sources:
+        if isinstance(source, Atom):
+            arguments = (
+                Variable(f" _{next(numbers)}") if isinstance(one, Wildcard) else one for one in source.arguments
+            )
+            source = Atom(source.predicate, tuple(arguments))
+        sources.append(source)
+    return NormalBody(tuple(sources), body.negated, body.computes, body.compares)
 
 
 def _is_known(argument: object, known: set[str]) -> bool:

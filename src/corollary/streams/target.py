@@ -20,6 +20,7 @@ from corollary.language import Permissions, parse
 from corollary.program import Program
 from corollary.program.arities import full_names
 from corollary.reasoning.run import Run
+from corollary.settings import STREAM_STRATEGIES
 from corollary.streams.results import UpdateStatistics
 from corollary.streams.updates import Arrived
 from corollary.transactions import Change, TransactionResult
@@ -96,8 +97,6 @@ class KnownCodes:
 
 # -- target ------------------------------------------------------------------------------------------------------------
 
-STRATEGIES = ("bf-marking", "bf", "dred-marking", "dred", "auto", "sets")
-
 
 class Streamed(Protocol):
     """The part of a knowledge base that a stream uses."""
@@ -136,8 +135,8 @@ class Target:
         largest: int,
         is_stored: bool,
     ) -> None:
-        if isinstance(strategy, str) and strategy not in STRATEGIES:
-            raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STRATEGIES))}")
+        if isinstance(strategy, str) and strategy not in STREAM_STRATEGIES:
+            raise ValueError(f"there is no strategy '{strategy}'; there are {', '.join(map(repr, STREAM_STRATEGIES))}")
         if not isinstance(backend, EmbeddedBackend):
             raise _not_streamed("streams need the embedded engine", 'KnowledgeBase(…, engine="embedded")')
         if not backend.settings.updates:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from corollary import KnowledgeBase, ProgramError
 from corollary.language import parse_program
-from corollary.settings import STRATEGIES
-from corollary.streams.target import STRATEGIES as STREAM_STRATEGIES
+from corollary.settings import STRATEGIES, STREAM_STRATEGIES
 from tests.budgets import examples
 from tests.engine_suite.scripts import apply
 from tests.engines.embedded.trusted_state import check_state, keep_journal

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2s
-from itertools import count
 
 from corollary.analysis import HyperNode, Module, ModuleKind, RuleGraph, modules_of
 from corollary.analysis.modules import decomposition_of
 from corollary.engines.spark.strategies.jobs import NodeJob
-from corollary.planning import AggregateSource, NormalBody, NormalRule, normalise
+from corollary.planning import AggregateSource, NormalRule, normalise
 from corollary.planning.normal_form import alternates
-from corollary.planning.steps import RuleStep, steps_of_rule
-from corollary.program import Atom, Variable, Wildcard
+from corollary.planning.steps import RuleStep, steps_of_groups, steps_of_rule
+from corollary.program import Atom
 from corollary.reasoning.maintain.step_rules import GroupRules, StepRules, stated_by
 
 
@@ -119,9 +117,9 @@ def steps_of_node(graph: RuleGraph, node: HyperNode, *, discards_errors: bool = 
     steps: list[SparkStep] = []
     rules = []
     for name in node.rules:
-        splitter = _Splitter(normalise(graph.rules[name]), node, discards_errors)
-        rules.append(splitter.rule())
-        steps += splitter.steps
+        groups, rule = steps_of_groups(normalise(graph.rules[name]))
+        steps += [SparkStep(_job_of_groups(groups_rule, node, discards_errors), one) for groups_rule, one in groups]
+        rules.append(rule)
     recursive = graph.is_recursive(node)
     modules = () if recursive and alternates(rules) else modules_of(graph, node)
     job = NodeJob(
@@ -131,49 +129,7 @@ def steps_of_node(graph: RuleGraph, node: HyperNode, *, discards_errors: bool = 
     return [*steps, SparkStep(job)]
 
 
-class _Splitter:
-    """Takes the aggregations out of a rule."""
-
-    def __init__(self, rule: NormalRule, node: HyperNode, discards_errors: bool) -> None:
-        self._rule = rule
-        self._node = node
-        self._discards_errors = discards_errors
-        self.steps: list[SparkStep] = []
-
-    def rule(self) -> NormalRule:
-        body = self._without_aggregations(self._rule.body)
-        return NormalRule(self._rule.name, self._rule.head, without_wildcards(body))
-
-    def _without_aggregations(self, body: NormalBody) -> NormalBody:
-        sources = tuple(self._groups(one) if isinstance(one, AggregateSource) else one for one in body.sources)
-        return NormalBody(sources, body.negated, body.computes, body.compares)
-
-    def _groups(self, source: AggregateSource) -> Atom:
-        inner = AggregateSource(self._without_aggregations(source.body), source.group_by, source.operations)
-        name = f"\0{self._rule.name} groups {len(self.steps) + 1}\0{_digest(inner)}"
-        head = Atom(name, tuple(Variable(column) for column in inner.columns))
-        rule = NormalRule(name, head, NormalBody((inner,), (), (), ()))
-        job = NodeJob(
-            HyperNode((name,)), (rule,), (Module(ModuleKind.NONRECURSIVE, (name,)),), recursive=False,
-            discards_errors=self._discards_errors, part_of=self._node,
-        )  # fmt: skip
-        self.steps.append(SparkStep(job, inner))
-        return head
-
-
-def without_wildcards(body: NormalBody) -> NormalBody:
-    """Return the body with every `_` of an atom as a variable of its own, so that each matching fact is one instance."""
-    numbers = count()
-    sources = []
-    for source in body.sources:
-        if isinstance(source, Atom):
-            arguments = (
-                Variable(f" _{next(numbers)}") if isinstance(one, Wildcard) else one for one in source.arguments
-            )
-            source = Atom(source.predicate, tuple(arguments))
-        sources.append(source)
-    return NormalBody(tuple(sources), body.negated, body.computes, body.compares)
-
-
-def _digest(source: AggregateSource) -> str:
-    return blake2s(repr(source).encode(), digest_size=8).hexdigest()
+def _job_of_groups(rule: NormalRule, node: HyperNode, discards_errors: bool) -> NodeJob:
+    own = HyperNode((rule.name,))
+    module = Module(ModuleKind.NONRECURSIVE, (rule.name,))
+    return NodeJob(own, (rule,), (module,), recursive=False, discards_errors=discards_errors, part_of=node)
