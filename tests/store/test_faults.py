@@ -21,6 +21,14 @@ from corollary.store.files import digest_of, read_named, write_named
 PROGRAM = "path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), path(Y, Z)."
 
 
+@pytest.fixture(params=[False, True], ids=["changes", "whole states"])
+def both_forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions hold changes, or all facts, as they do where most facts change."""
+    if request.param:
+        monkeypatch.setattr("corollary.engines.embedded.maintenance.journal._LEAST_LARGE", 1)
+        monkeypatch.setattr("corollary.engines.embedded.maintenance.journal._LARGE_SHARE", 1000)
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Three versions; the third is folded into tables."""
@@ -56,6 +64,7 @@ def data_files(place: Path) -> list[Path]:
 # -- several at once ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("both_forms")
 def test_a_second_writer_gets_a_conflict_and_loses_nothing(place: Path) -> None:
     first, second = KnowledgeBase.open(place), KnowledgeBase.open(place)
     first.insert("edge", [(100, 101)])
@@ -91,6 +100,7 @@ def test_an_earlier_version_cannot_be_changed(place: Path) -> None:
     assert code_of(lambda: old.insert("edge", [(7, 8)])) == "E433"
 
 
+@pytest.mark.usefixtures("both_forms")
 def test_marks_come_and_go_with_versions(place: Path) -> None:
     kb = KnowledgeBase.open(place)
     kb.mark(offset=1)
@@ -322,6 +332,7 @@ def few_bytes() -> Iterator[Callable[[int], None]]:
     signal.signal(signal.SIGXFSZ, handler)
 
 
+@pytest.mark.usefixtures("both_forms")
 def test_a_disk_that_takes_no_more_leaves_the_last_version(place: Path, few_bytes: Callable[[int], None]) -> None:
     kb = KnowledgeBase.open(place)
     few_bytes(100)

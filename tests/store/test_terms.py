@@ -52,7 +52,9 @@ def test_every_kind_of_constant_comes_back(tmp_path: Path) -> None:
         kb.compact()
 
 
-def test_constants_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("least", [1, 1_000], ids=["whole states", "changes"])
+def test_constants_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    monkeypatch.setattr("corollary.engines.embedded.maintenance.journal._LEAST_LARGE", least)
     narrow = CollisionTable(hash_bits=9)
     monkeypatch.setattr(
         embedded_exchange, "StoredTerms", lambda universe, collisions=narrow: StoredTerms(universe, collisions)

@@ -115,20 +115,21 @@ class EmbeddedExchange:
         return TransactionChanges(parts, terms, arities)
 
     def _everything_after(self, store: Store, made: ChangedSupport) -> TransactionChanges:
-        """Write all facts that are there after a transaction, instead of what has changed."""
-        written = WrittenSupport(self._terms)
-        folder = store.new_folder()
-        facts = written.write_facts(made.after(), store.tables, folder)
-        terms = written.write_terms(store.tables, folder)
+        """Return all facts that are there after a transaction, instead of what has changed."""
+        written, outcome = WrittenSupport(self._terms), made.outcome
         self._new_terms = lambda: written.new_terms
-        outcome = made.outcome
         inserted, deleted = (
             sum(facts.count for name, facts in side.items() if not is_auxiliary(name))
             for side in (outcome.inserted, outcome.deleted)
         )
-        counts = Counts(outcome.explicit_inserted, outcome.explicit_deleted, inserted, deleted)
-        arities = {name: arity for name, arity in written.arities.items() if not is_auxiliary(name)}
-        return TransactionChanges([], TERM_FIELDS.empty_table(), arities, whole=Whole(folder, facts, terms, counts))
+        whole = Whole(
+            lambda folder: written.write_facts(made.after(), store.tables, folder),
+            lambda folder: written.write_terms(store.tables, folder),
+            Counts(outcome.explicit_inserted, outcome.explicit_deleted, inserted, deleted),
+            lambda: self.collisions,
+        )
+        arities = {name: arity for name, arity in self._engine.arities.items() if not is_auxiliary(name)}
+        return TransactionChanges([], TERM_FIELDS.empty_table(), arities, whole=whole)
 
     def note_stored(self) -> None:
         self._terms.note_stored(self._new_terms())
@@ -204,7 +205,6 @@ class WrittenSupport:
         self._check = check
         self._used: list[Codes] = []
         self.explicit = 0
-        self.arities: dict[str, int] = {}
         self.new_terms: Codes = _NO_CODES
         """The constants that `write_terms` has written."""
 
@@ -214,7 +214,6 @@ class WrittenSupport:
     def _parts(self, supports: Iterable[SupportOfOwner]) -> Iterator[StoredChange]:
         for predicate, owner, facts, counts in supports:
             self.explicit += len(facts) if owner == EXPLICIT else 0
-            self.arities[predicate] = facts.shape[1]
             self._used.append(_distinct(facts, self._terms.universe.size))
             facts, counts = _in_order(facts, counts)
             for start in range(0, len(counts), ROWS_PER_FILE):

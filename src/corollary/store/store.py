@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from corollary.diagnostics import catalogue
+from corollary.engines.spark.terms.ids import CollisionTable
 from corollary.engines.spark.terms.task_universe import TERM_FIELDS
 from corollary.io.delta import DeltaFile
 from corollary.program.arities import sized
@@ -121,13 +122,14 @@ class Base:
 
 @dataclass(frozen=True)
 class Whole:
-    """All facts of the next version, which changes so much that the changes would be the larger part: files of facts and of
-    constants that wait in a folder of the tables."""
+    """All facts of the next version, where the changes would be more: `facts` and `terms` write them into a folder of the
+    tables."""
 
-    folder: str
-    facts: list[DeltaFile]
-    terms: list[DeltaFile]
+    facts: Callable[[str], list[DeltaFile]]
+    terms: Callable[[str], list[DeltaFile]]
     counts: Counts
+    collisions: Callable[[], CollisionTable]
+    """The constants that have another id than their hash, of which writing may find some."""
 
 
 @dataclass
@@ -276,7 +278,7 @@ class Store:
         """Write the next version, on the disk when this returns; a `ProgramError` leaves the store as it was."""
         with self._writing():
             self.check_newest()
-            number = self.version + 1
+            number, meaning = self.version + 1, commit.meaning
             rows = sum(part.rows for part in commit.parts)
             total = self._recent_rows + rows + commit.rows_in_files
             has_files = commit.base is not None or commit.whole is not None
@@ -290,12 +292,12 @@ class Store:
                 manifest = self._based(manifest, commit.base)
                 self._recent, total = [], rows + commit.rows_in_files
             if commit.whole is not None:
-                manifest = self._with_whole(manifest, commit.whole, commit.meaning)
+                manifest, meaning = self._with_whole(manifest, commit.whole, meaning)
             self._add(manifest)
             is_folded = manifest.folded == number
             self._recent = [] if is_folded else [*self._recent, manifest]
             self._recent_rows = 0 if is_folded else total
-            self.head, self.meaning = manifest, commit.meaning
+            self.head, self.meaning = manifest, meaning
             if is_folded:
                 with suppress(OSError):  # the version is there: nothing may fail any more
                     self.versions.pack(number - 1)
@@ -332,30 +334,43 @@ class Store:
     def _based(self, manifest: Manifest, base: Base) -> Manifest:
         """Write the facts from which the changes of this version start into the tables; return its manifest with their new
         versions."""
-        tables = self._replaced_tables(base.folder, base.facts, [], base.meaning)
-        return replace(manifest, folded=manifest.version - 1, tables=tables, folder=base.folder)
-
-    def _with_whole(self, manifest: Manifest, whole: Whole, meaning: VersionMetadata) -> Manifest:
-        """Make all facts of this version the contents of the tables; return its manifest with their new versions."""
-        tables = self._replaced_tables(whole.folder, whole.facts, whole.terms, meaning)
-        return replace(manifest, folded=manifest.version, tables=tables, folder=whole.folder, is_anew=True)
-
-    def _replaced_tables(
-        self, folder: str, facts: list[DeltaFile], terms: list[DeltaFile], meaning: VersionMetadata
-    ) -> dict[str, TableVersion]:
-        """Return the versions of the tables with these facts and no others; constants stay for ever."""
-        waiting = [
-            *(self.tables.facts.path / one.name for one in facts),
-            *(self.tables.terms.path / one.name for one in terms),
-        ]
-        if not all(file.is_file() for file in waiting):
+        if not all((self.tables.facts.path / file.name).is_file() for file in base.facts):
             message = f"{self.path} was compacted by another process while a change was being prepared"
             raise problem(catalogue.STORE_CONFLICT, message, "open it again and repeat the change")
+        tables, _ = self._rewritten(base.folder, lambda _: base.facts, lambda _: [], lambda: base.meaning)
+        return replace(manifest, folded=manifest.version - 1, tables=tables, folder=base.folder)
+
+    def _with_whole(
+        self, manifest: Manifest, whole: Whole, meaning: VersionMetadata
+    ) -> tuple[Manifest, VersionMetadata]:
+        """Write all facts of this version into the tables; return its manifest with their new versions, and its metadata."""
+        self._tidy()
+        folder = _new_folder(manifest.version)
+
+        def known_now() -> VersionMetadata:
+            return replace(meaning, collisions=whole.collisions())
+
+        tables, meaning = self._rewritten(folder, whole.facts, whole.terms, known_now)
+        return replace(manifest, folded=manifest.version, tables=tables, folder=folder, is_anew=True), meaning
+
+    def _rewritten(
+        self,
+        folder: str,
+        facts: Callable[[str], list[DeltaFile]],
+        terms: Callable[[str], list[DeltaFile]],
+        meaning: Callable[[], VersionMetadata],
+    ) -> tuple[dict[str, TableVersion], VersionMetadata]:
+        """Return the versions of the tables with these facts and no others, and with what else the version says.
+
+        `facts` and `terms` write files into a folder of the tables; the rest is asked for when they are written.
+        """
         tables = self.head.tables
         self.tables.take_back(tables)
-        tables = self.tables.replace_facts(folder, tables, facts)
-        tables = self.tables.add_terms(folder, tables, self.recent_terms(), terms)
-        return self.tables.replace_program(folder, tables, rows_of_meaning(meaning))
+        tables = self.tables.replace_facts(folder, tables, facts(folder))
+        # Constants stay for ever: versions that were before may need them.
+        tables = self.tables.add_terms(folder, tables, self.recent_terms(), terms(folder))
+        found = meaning()
+        return self.tables.replace_program(folder, tables, rows_of_meaning(found)), found
 
     def _folded(self, manifest: Manifest, commit: Commit) -> Manifest:
         """Fold everything up to this version into the tables; return its manifest with their new versions."""
@@ -387,13 +402,8 @@ class Store:
             self.check_newest()
             self._tidy()
             number = self.version + 1
-            folder, tables = _new_folder(number), self.head.tables
-            self.tables.take_back(tables)
-            tables = self.tables.replace_facts(folder, tables, facts(folder))
-            # Constants stay for ever: versions that were before may need them.
-            tables = self.tables.add_terms(folder, tables, self.recent_terms(), terms(folder))
-            found = meaning()
-            tables = self.tables.replace_program(folder, tables, rows_of_meaning(found))
+            folder = _new_folder(number)
+            tables, found = self._rewritten(folder, facts, terms, meaning)
             manifest = Manifest(number, cause, number, tables, counts(), folder=folder, is_anew=is_anew)
             run.check()
             run.seal()

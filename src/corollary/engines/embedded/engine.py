@@ -517,6 +517,11 @@ class EmbeddedEngine:
         """All predicates with a relation, including auxiliary ones."""
         return list(self._store.relations)
 
+    @property
+    def arities(self) -> dict[str, int]:
+        """Their numbers of arguments."""
+        return {name: relation.arity for name, relation in self._store.relations.items()}
+
     def keep_journal(self) -> None:
         """Expect a journal with every change from now on; it already has all support of before."""
         self._keeps_journal = True
