@@ -36,6 +36,7 @@ from corollary.streams.streaming import Streaming
 from corollary.transactions import Change, Facts, Transaction, TransactionResult, facts_given
 
 if TYPE_CHECKING:
+    from corollary.analysis.change_plan import RuleChangePlan
     from corollary.backends.backend import Batch, Difference
     from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.reasoning.maintain.chooser import Strategy
@@ -317,6 +318,29 @@ class KnowledgeBase(Stored, Streaming):
         (0, 0)
         """
         self.apply(Change(remove_rules=rules))
+
+    def plan_rules(
+        self,
+        *,
+        add: str | Program | Sequence[str | Program] = (),
+        remove: str | Sequence[str] = (),
+        allow: Collection[str] = (),
+    ) -> RuleChangePlan:
+        """Return what adding and removing these rules would do to the hyper-nodes, and the order in which these would be
+        derived again; nothing is changed or derived.
+
+        Removals come first. Raise `ProgramError` if the change would be refused.
+
+        >>> kb = KnowledgeBase("r1: p(X) :- e(X). r2: q(X) :- p(X). r3: s(X) :- q(X).")
+        >>> kb.plan_rules(add="r4: p(X) :- q(X), f(X).")
+        <RuleChangePlan: 1 added, 0 removed, plan [{r2, r4}, {r3}]>
+        """
+        additions = (add,) if isinstance(add, (str, Program)) else tuple(add)
+        removals = (remove,) if isinstance(remove, str) else tuple(remove)
+        permissions = self._permitted(allow)
+        with self._operation() as run:
+            others, arities = self._other_facts(), self._backend.arities
+            return edit_rules(self.analysis, additions, removals, arities, run.check, permissions, others).plan
 
     # -- facts in ----------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, render, shown_first
-from corollary.language import decode_source, read_source
+from corollary.language import TRUSTED, Permissions, decode_source, parse, read_source
+from corollary.program import Program
 
 
 class ExitCode(IntEnum):
@@ -41,6 +42,17 @@ def read_sources(paths: Sequence[Path]) -> list[Source]:
     return [
         decode_source(sys.stdin.buffer.read(), "<stdin>") if str(path) == "-" else read_source(path) for path in paths
     ]
+
+
+def read_rules(
+    paths: Sequence[Path], prefixes: Mapping[str, str], permissions: Permissions = TRUSTED
+) -> tuple[Program, ...]:
+    """Return the programs in these files, which may use the prefixes; raise `ProgramError` if one has an error."""
+    parsed = [parse(source, prefixes=dict(prefixes), permissions=permissions) for source in read_sources(paths)]
+    wrong = [diagnostic for one in parsed for diagnostic in one.diagnostics if one.errors]
+    if wrong:
+        raise ProgramError(wrong)
+    return tuple(one.program for one in parsed)
 
 
 class _Terminal(Console):

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from corollary.cli.options import EngineName
-from corollary.cli.output import read_sources, terminal
+from corollary.cli.output import read_rules, terminal
 from corollary.cli.stores import StorePath, open_store, print_result, read_facts
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue
 from corollary.language import Permissions, Printer, parse
@@ -125,7 +125,7 @@ def update(
     change = Change(
         read_facts(kb, insert or []),
         read_facts(kb, delete or []),
-        _rules(add_rules or [], kb.program, permissions),
+        read_rules(add_rules or [], kb.program.prefixes, permissions),
         tuple(remove_rule or ()),
     )
     result = kb.apply(change, allow=allow or [])
@@ -142,11 +142,3 @@ def _permissions(allow: list[str]) -> Permissions:
         return Permissions.of(Settings.of(allow=allow).allow)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--allow") from None
-
-
-def _rules(files: list[Path], program: Program, permissions: Permissions) -> tuple[Program, ...]:
-    parsed = [parse(source, prefixes=program.prefixes, permissions=permissions) for source in read_sources(files)]
-    wrong = [diagnostic for one in parsed for diagnostic in one.diagnostics if one.errors]
-    if wrong:
-        raise ProgramError(wrong)
-    return tuple(one.program for one in parsed)

@@ -383,34 +383,61 @@ def drawing_of(picture: Picture, *, hyper_nodes: bool) -> Drawing:
     return Drawing(picture, tuple(contents), layout)
 
 
-def svg(drawing: Drawing) -> str:
-    """Return the text of an SVG document."""
+def svg(*drawings: Drawing) -> str:
+    """Return the text of an SVG document; several drawings stand side by side."""
+    pages = [_page(drawing) for drawing in drawings]
+    names = [f"{one.picture.title}: {one.picture.summary or _EMPTY}" for one in drawings]
+    parts = [
+        element("title", escaped("; ".join(names))),
+        element("desc", escaped("; ".join(_description(one.picture) for one in drawings))),
+        element("style", _CSS),
+        element("defs", *markers()),
+        element("rect", width="100%", height="100%", fill=style.BACKGROUND),
+        *pages[0].parts,
+    ]
+    x = pages[0].size.width
+    for page in pages[1:]:
+        parts.append(group(page.parts, transform=f"translate({number(x)} 0)"))
+        x += page.size.width
+    return document(parts, Size(x, max(page.size.height for page in pages)))
+
+
+@dataclass(frozen=True)
+class _Page:
+    """One drawing with its title and its legend."""
+
+    parts: tuple[str, ...]
+    size: Size
+
+
+def _page(drawing: Drawing) -> _Page:
     picture, layout = drawing.picture, drawing.layout
     title = shortened(picture.title, _MAX_TITLE)
     body_width = max(layout.width + _GUTTER + _BAND_SIDE, _MIN_WIDTH, sans_serif(title, _TITLE_SIZE))
     body_height = layout.height if picture.boxes else 110.0
     kinds = list(dict.fromkeys(style.kind_of(box.module) for box in picture.boxes))
     key, key_height = legend(kinds, body_width) if picture.boxes else ("", 0.0)
-    width, height = body_width + 2 * _MARGIN, _HEADER + body_height + key_height + 2 * _MARGIN
     inner_left = _GUTTER + max(0.0, body_width - layout.width - _GUTTER - _BAND_SIDE) / 2
     body = _body(drawing, body_width, inner_left) if picture.boxes else _empty(body_width, body_height)
-    parts = [
-        element("title", escaped(f"{picture.title}: {picture.summary or _EMPTY}")),
-        element("desc", escaped(_description(picture))),
-        element("style", _CSS),
-        element("defs", *markers()),
-        element("rect", width="100%", height="100%", fill=style.BACKGROUND),
+    parts = (
         _header(title, picture),
         group(body, transform=f"translate({number(_MARGIN)} {number(_MARGIN + _HEADER)})"),
         group([key], transform=f"translate({number(_MARGIN)} {number(_MARGIN + _HEADER + body_height)})"),
-    ]
-    size = {"width": number(width), "height": number(height), "viewBox": f"0 0 {number(width)} {number(height)}"}
+    )
+    return _Page(parts, Size(body_width + 2 * _MARGIN, _HEADER + body_height + key_height + 2 * _MARGIN))
+
+
+def document(parts: Iterable[str], size: Size) -> str:
+    """Return an SVG document with these elements, one per line."""
+    width, height = number(size.width), number(size.height)
     root = element(
         "svg",
         "\n",
         *(f"{part}\n" for part in parts),
         xmlns="http://www.w3.org/2000/svg",
-        **size,
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width} {height}",
         role="img",
         font_family=style.SANS_SERIF,
         fill=style.INK,

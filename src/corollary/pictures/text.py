@@ -33,6 +33,8 @@ def text(picture: Picture, *, hyper_nodes: bool) -> str:
 def _box(box: Box, *, hyper_nodes: bool) -> Iterator[str]:
     if not hyper_nodes:
         yield f"  {box.rows[0].name}: {_printable(box.rows[0].text)}"
+        if box.note:
+            yield f"    {box.note}"
         return
     yield f"  {box.name}  {box.heading}"
     for position, row in enumerate(box.rows):

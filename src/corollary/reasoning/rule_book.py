@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from corollary.analysis import (
     Analysis,
+    RuleChange,
     RuleGraph,
     check_evaluable,
     check_safety,
@@ -20,6 +21,7 @@ from corollary.analysis import (
     insert_rules,
     predicates_of,
 )
+from corollary.analysis.change_plan import RuleChangePlan
 from corollary.analysis.predicates import check_arities, check_functions, check_names
 from corollary.analysis.queries import arity_mismatch
 from corollary.analysis.suspicions import (
@@ -42,15 +44,26 @@ _NUMBERED = re.compile(r"r(\d+)(\.\d+)?_*")
 
 @dataclass(frozen=True)
 class RuleEdit:
-    """The analysis of the program after the edit, the statements that were added, and those that are not rules."""
+    """The analysis of the program before and after the edit, the statements that were added, and those that are not rules.
 
+    `removal` and `addition` are what it does to the hyper-nodes, in this order.
+    """
+
+    before: Analysis
     analysis: Analysis
     added: Program
     statements: tuple[Statement, ...] = ()
+    removal: RuleChange | None = None
+    addition: RuleChange | None = None
 
     @property
     def program(self) -> Program:
         return Program(self.statements)
+
+    @property
+    def plan(self) -> RuleChangePlan:
+        """The hyper-nodes that the edit changes, and the order in which they are derived again."""
+        return RuleChangePlan.of(self.before.graph, self.removal, self.addition, self.analysis.program.prefixes)
 
 
 def edit_rules(
@@ -76,11 +89,13 @@ def edit_rules(
     added, gone = _without_what_stays(_rules(statements, analysis.graph, gone), analysis.graph, gone)
     queries = [query for query in statements if isinstance(query, Query)]
     wrong = [*(check_evaluable(queries) if queries else ()), *check_functions(Program(tuple(statements)))]
-    graph = delete_rules(analysis.graph, gone).graph if gone else analysis.graph
+    removal = delete_rules(analysis.graph, gone) if gone else None
+    graph = removal.graph if removal is not None else analysis.graph
     wrong += [found for rule in added for found in check_safety(rule, analysis.meaning)]
     if wrong:
         raise ProgramError(wrong)
-    graph = insert_rules(graph, added, check=False, tick=tick).graph if added else graph
+    addition = insert_rules(graph, added, check=False, tick=tick) if added else None
+    graph = addition.graph if addition is not None else graph
     rest = [statement for statement in statements if not isinstance(statement, Clause)]
     new = Program((*map(_clause, added), *rest))
     wrong += _arity_mistakes(new, arities)
@@ -98,7 +113,8 @@ def edit_rules(
         raise ProgramError(wrong)
     removed = [analysis.graph.rules[name] for name in gone]
     diagnostics = _without_those_of(removed, analysis.diagnostics), _warnings_of(added, kinds)
-    return RuleEdit(edited.with_diagnostics(tuple(one for part in diagnostics for one in part)), new, tuple(rest))
+    after = edited.with_diagnostics(tuple(one for part in diagnostics for one in part))
+    return RuleEdit(analysis, after, new, tuple(rest), removal, addition)
 
 
 def _without_those_of(rules: Sequence[Rule], diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
