@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from corollary.analysis.suspicions import warnings_of_query
 from corollary.analysis.value_kinds import NO_OTHER_FACTS, OtherFacts, ValueKinds
 from corollary.backends import Backend
 from corollary.backends.asking import Asking
+from corollary.backends.backend import no_yield_index
 from corollary.backends.embedded import EmbeddedBackend
 from corollary.backends.rule_info import RuleInfo, owners_by_name, rule_infos
 from corollary.diagnostics import Diagnostic, ProgramError, Source, catalogue, did_you_mean, warn
@@ -27,7 +29,8 @@ from corollary.language import Permissions, parse_query, read_source
 from corollary.program import Atom, Negation, Program, Query, Variable, atoms_of
 from corollary.program.arities import SizedName, full_names, query_with_arities, sized
 from corollary.program.host_functions import register
-from corollary.reasoning import RuleEdit, edit_rules
+from corollary.program.locations import has_location
+from corollary.reasoning import RuleEdit, edit_rules, named_rules
 from corollary.reasoning.demand import Demanded
 from corollary.reasoning.run import Run, late_check
 from corollary.settings import Settings, check_rule_names
@@ -37,6 +40,7 @@ from corollary.transactions import Change, Facts, Transaction, TransactionResult
 
 if TYPE_CHECKING:
     from corollary.analysis.change_plan import RuleChangePlan
+    from corollary.analysis.yield_entries import YieldEntries
     from corollary.backends.backend import Batch, Difference
     from corollary.engines.embedded.report import NodeReport, RunReport
     from corollary.reasoning.maintain.chooser import Strategy
@@ -522,6 +526,28 @@ class KnowledgeBase(Stored, Streaming):
         with self._operation() as run:
             self._materialise(run)
             return rule_infos(self.analysis, self._backend, run)
+
+    def yield_entries(self, rule: str, *, address: Any = None) -> YieldEntries:
+        """Return the Yield index of a rule, given by name or by text, over the visible facts: entries, matches, dummies.
+
+        The index is built to be looked at; nothing is changed. `address` is the node that runs the rule, if its atoms have
+        locations. Raise `ProgramError` if the rule cannot have a Yield index.
+
+        >>> kb = KnowledgeBase("r1: p(X, Z) :- a(X, Y), b(Y, Z). a(1, 2). a(1, 7). b(2, 3).")
+        >>> [(entry.fire, entry.facts, entry.matches) for entry in kb.yield_entries("r1").entries]
+        [(True, ('a(1, 2)',), ('b(2, 3)',)), (False, ('a(1, 7)',), ()), (True, ('b(2, 3)',), ('a(1, 2)',))]
+        """
+        names = named_rules(rule, self.analysis)
+        found = self.analysis.graph.rules[names[0]]
+        if len(names) > 1:
+            raise no_yield_index(
+                replace(found, name=rule), "it stands for several rules", f"choose one: {', '.join(names)}"
+            )
+        if address is not None and not has_location(found):
+            raise no_yield_index(found, "it has no location", "leave the address out, or mark an argument: link(@X, Y)")
+        with self._operation() as run:
+            self._materialise(run)
+            return self._backend.yield_entries(found, self.program.prefixes, address, run)
 
     def query(self, query: str | Query, *, mode: str | None = None) -> Result:
         """Return the answers to a query: a text such as `path(1, X), not seen(X)`, or one of `queries`.

@@ -51,6 +51,10 @@ def run() -> None:
     evaluate(parse_program(read_source(PROGRAM)))
 
 
+def look_at_an_aggregate() -> None:
+    KnowledgeBase.from_file(PROGRAM).yield_entries("total")
+
+
 def run_compiled() -> None:
     KnowledgeBase.from_file(PROGRAM).materialise()
 
@@ -283,6 +287,7 @@ def feed_the_feed_of_another() -> None:
 PRODUCERS: dict[str, Callable[[], tuple[Diagnostic, ...] | None]] = {
     "E206": delete_a_rule,
     "E208": run_with_undefined_facts,
+    "E210": look_at_an_aggregate,
     "E301": load,
     "E302": run_with_a_limit,
     "E303": run_where_errors_stop,

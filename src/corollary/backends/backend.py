@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from corollary.analysis import HyperNode, RuleGraph
+from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.io.options import ReadOptions
 from corollary.io.rejects import Rejects
-from corollary.program import FactBlock, InputDeclaration, Query
+from corollary.program import FactBlock, InputDeclaration, Query, Rule, Value
 from corollary.program.patterns import Form
 from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
+    from corollary.analysis.yield_entries import YieldEntries
     from corollary.engines.base import ChangeJournal
     from corollary.engines.embedded.report import RunReport
     from corollary.reasoning.maintain.chooser import Strategy
@@ -32,6 +34,12 @@ class Difference:
     deleted: Mapping[str, Any]
     report: MaintenanceReport
     result: Callable[[str, Any], Result]
+
+
+def no_yield_index(rule: Rule, reason: str, hint: str) -> ProgramError:
+    """Return the error for a rule whose Yield index cannot be looked at."""
+    message = f"rule '{rule.name}' has no Yield index to look at: {reason}"
+    return ProgramError([Diagnostic(catalogue.NO_YIELD_INDEX, message, rule.span, hint)])
 
 
 def only_explicit(inserted: int) -> Difference:
@@ -178,6 +186,10 @@ class Backend(Protocol):
         ...
 
     def owners(self, predicates: Collection[str], run: Run) -> dict[str, dict[str, int]]: ...
+
+    def yield_entries(self, rule: Rule, prefixes: Mapping[str, str], address: Value | None, run: Run) -> YieldEntries:
+        """Return the Yield index of a rule over the visible facts, at an address if it is not None."""
+        ...
 
     def view(self, predicate: str, prefixes: Mapping[str, str], name: str | None = None) -> str:
         """Return the name of a temporary Spark SQL view with the facts of a predicate; it is dropped at `close`."""

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corollary.analysis import HyperNode, RuleGraph
-from corollary.backends.backend import Batch, Difference, only_explicit
+from corollary.backends.backend import Batch, Difference, no_yield_index, only_explicit
 from corollary.io.databases import JDBC, POSTGRES
 from corollary.io.loading import Encoded, Loader
 from corollary.io.options import DATABASE, option_error
 from corollary.io.rejects import Rejects
-from corollary.program import Query
+from corollary.program import Query, Rule, Value
+from corollary.program.locations import rule_at_address
 from corollary.program.patterns import Form
 from corollary.reasoning.run import Run, memory_as_a_limit
 from corollary.settings import Limits, Settings
 
 if TYPE_CHECKING:
+    from corollary.analysis.yield_entries import YieldEntries
     from corollary.engines.base import ChangeJournal
     from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.relations.relation import Codes
@@ -229,6 +231,26 @@ class EmbeddedBackend:
     def owners(self, predicates: Collection[str], run: Run) -> dict[str, dict[str, int]]:
         with memory_as_a_limit():
             return self.engine.owners(predicates, run)
+
+    def yield_entries(self, rule: Rule, prefixes: Mapping[str, str], address: Value | None, run: Run) -> YieldEntries:
+        from corollary.engines.embedded.kernels.runner import Work
+        from corollary.engines.embedded.yield_index.index import TooManyInstances
+        from corollary.engines.embedded.yield_index.looking import entries_to_look_at
+        from corollary.engines.embedded.yield_index.shape import misfit
+        from corollary.planning import normalise
+
+        normal = normalise(rule if address is None else rule_at_address(rule, address))
+        if reason := misfit(normal):
+            raise no_yield_index(rule, reason, "changes of this rule are followed without it")
+        engine = self.engine
+        is_used = engine.uses_yield_index(rule.name)
+        try:
+            with memory_as_a_limit():
+                return entries_to_look_at(
+                    rule, normal, engine.universe, engine.facts, prefixes, is_used=is_used, work=Work(run=run)
+                )
+        except TooManyInstances:
+            raise no_yield_index(rule, "one of its facts has too many instances", "look at fewer facts") from None
 
     @cached_property
     def _views(self) -> SparkViews:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from corollary.analysis import HyperNode, RuleGraph
 from corollary.analysis.lowering import external_predicate
-from corollary.backends.backend import Batch, Difference, only_explicit
+from corollary.backends.backend import Batch, Difference, no_yield_index, only_explicit
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
 from corollary.engines.base import EXPLICIT
 from corollary.io.options import ReadOptions
 from corollary.io.rejects import Rejects
-from corollary.program import FactBlock, InputDeclaration, Query
+from corollary.program import FactBlock, InputDeclaration, Query, Rule, Value
 from corollary.program.patterns import Form
 from corollary.reasoning.run import Run, leave_out
 from corollary.settings import Limits, Settings
@@ -25,6 +25,7 @@ from corollary.settings import Limits, Settings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from corollary.analysis.yield_entries import YieldEntries
     from corollary.engines.base import ChangeJournal
     from corollary.engines.embedded.report import RunReport
     from corollary.engines.spark.context import Context, SparkSettings
@@ -365,6 +366,9 @@ class SparkBackend:
         if frame is None:
             frame = empty_frame(self.context.spark, self.arities.get(predicate, 0))
         return self._views.create(decoded_frame(self.context, frame), predicate, name)
+
+    def yield_entries(self, rule: Rule, prefixes: Mapping[str, str], address: Value | None, run: Run) -> YieldEntries:
+        raise no_yield_index(rule, "Spark has no Yield index", "the embedded engine has one")
 
     def owners(self, predicates: Collection[str], run: Run) -> dict[str, dict[str, int]]:
         if not self.settings.updates:

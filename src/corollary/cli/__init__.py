@@ -32,6 +32,7 @@ from corollary.cli.run import run
 from corollary.cli.stream import stream
 from corollary.cli.update import update
 from corollary.cli.verify import verify
+from corollary.cli.yield_index import yield_index
 from corollary.diagnostics import ProgramError
 
 app = typer.Typer(
@@ -72,6 +73,7 @@ def _answering(command: Callable[..., None]) -> Callable[..., None]:
 
 for command in (run, query, repl, stream, rules, check, graph, fmt, builtins, bench, doctor):
     app.command()(_answering(command))
+app.command("yield")(_answering(yield_index))
 for care in (init, update, log, diff, export, apply, compact, verify):
     app.command(rich_help_panel="Knowledge bases in a directory")(_answering(care))
 

@@ -69,6 +69,7 @@ UNKNOWN_RULE = _kind("E206", "a rule name that no rule has")
 UNKNOWN_FUNCTION = _kind("E207", "a built-in function with the wrong number of arguments")
 UNDEFINED_AGGREGATE = _kind("E208", "an aggregate over facts that may be undefined")
 UNDEFINED_FUNCTION = _kind("E209", "an unknown function where a value is needed")
+NO_YIELD_INDEX = _kind("E210", "a rule without a Yield index to look at")
 
 # Evaluating it
 NOT_EVALUATED = _kind("E301", "a construct that cannot be evaluated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from corollary.program.atoms import Atom, BodyElement, Comparison
-from corollary.program.rules import Clause, Program
+from corollary.program.rules import Clause, Program, Rule
 from corollary.program.terms import Constant
 from corollary.program.values import Value
 
@@ -20,6 +20,16 @@ def at_address(program: Program, address: Value) -> Program:
             for statement in program.statements
         )
     )
+
+
+def rule_at_address(rule: Rule, address: Value) -> Rule:
+    """Return a rule as one node runs it; the same rule if no atom of its body has a location."""
+    return replace(rule, body=(*rule.body, *_local(rule.body, Constant(address))))
+
+
+def has_location(rule: Rule) -> bool:
+    """Return whether an atom of the body of a rule has a location."""
+    return any(isinstance(one, Atom) and one.location is not None for one in rule.body)
 
 
 def _local(body: tuple[BodyElement, ...], address: Constant) -> list[Comparison]:

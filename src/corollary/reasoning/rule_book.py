@@ -85,7 +85,7 @@ def edit_rules(
     if analysis.meaning.mixed_arities:
         programs = [with_arities(one) for one in programs]
     statements = [statement for one in programs for statement in one.statements]
-    gone = list(dict.fromkeys(name for one in remove for name in _named(one, analysis)))
+    gone = list(dict.fromkeys(name for one in remove for name in named_rules(one, analysis)))
     added, gone = _without_what_stays(_rules(statements, analysis.graph, gone), analysis.graph, gone)
     queries = [query for query in statements if isinstance(query, Query)]
     wrong = [*(check_evaluable(queries) if queries else ()), *check_functions(Program(tuple(statements)))]
@@ -195,8 +195,8 @@ class _Alike:
         return known is not None and without_names(rule) in known
 
 
-def _named(one: str, analysis: Analysis) -> list[str]:
-    """Return the names of the rules that a name or a text refers to."""
+def named_rules(one: str, analysis: Analysis) -> list[str]:
+    """Return the names of the rules that a name or a text refers to; raise `ProgramError` if there are none."""
     graph, prefixes = analysis.graph, analysis.program.prefixes
     if one in graph.rules:
         return [one]

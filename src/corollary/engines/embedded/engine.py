@@ -549,6 +549,10 @@ class EmbeddedEngine:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
+    def uses_yield_index(self, rule: str) -> bool:
+        """Return whether changes of a rule are followed with the Yield index at present."""
+        return self._indexing is not None and self.following is self._indexing and self._indexing.uses_index(rule)
+
     @property
     def explicit_predicates(self) -> set[str]:
         """The predicates with explicit facts, while nothing has been derived."""

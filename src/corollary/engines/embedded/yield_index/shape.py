@@ -73,14 +73,25 @@ class RuleShape:
 
 def fits(rule: NormalRule) -> bool:
     """Return whether a rule consists of atoms and comparisons only, with each negated atom's variables in one other atom."""
+    return misfit(rule) is None
+
+
+def misfit(rule: NormalRule) -> str | None:
+    """Return the reason why a rule cannot have a Yield index; None if it can."""
     body = rule.body
-    if not body.sources or body.computes or not rule.head.arity or len(body.sources) + len(body.negated) > _MOST_ATOMS:
-        return False
-    if not all(isinstance(atom, Atom) and atom.arity for atom in (*body.sources, *body.negated)):
-        return False
-    if not all(compare.is_simple for compare in body.compares):
-        return False
-    return all(_guard(atom, body.sources) is not None for atom in body.negated)
+    if not body.sources:
+        return "its body has no atom"
+    if body.computes or not all(compare.is_simple for compare in body.compares):
+        return "it computes values"
+    if len(body.sources) + len(body.negated) > _MOST_ATOMS:
+        return f"it has more than {_MOST_ATOMS} atoms"
+    if not all(isinstance(atom, Atom) for atom in (*body.sources, *body.negated)):
+        return "it has an aggregate"
+    if not rule.head.arity or not all(isinstance(atom, Atom) and atom.arity for atom in (*body.sources, *body.negated)):
+        return "it has an atom without arguments"
+    if any(_guard(atom, body.sources) is None for atom in body.negated):
+        return "no single atom has all variables of a negated one"
+    return None
 
 
 def compares(shape: RuleShape) -> bool:

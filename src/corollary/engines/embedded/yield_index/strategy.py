@@ -171,6 +171,10 @@ class YieldStrategy(Strategy):
         words = (YIELD, AUTO) if _may_watch(step) else (YIELD,)
         return any(self._choice.of(rule.name) in words and self._takes(rule) for rule in step.own_rules)
 
+    def uses_index(self, rule: str) -> bool:
+        """Return whether a rule uses the index at present."""
+        return self._choice.uses_index(rule)
+
     # -- the index ---------------------------------------------------------------------------------------------------
 
     def prepare(self, steps: Sequence[StepForms], transaction: EmbeddedTransaction) -> None:
