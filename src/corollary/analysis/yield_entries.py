@@ -89,6 +89,13 @@ class YieldEntries:
         """The semantic entries of all links."""
         return tuple(entry for link in self.links for entry in link.entries)
 
+    @property
+    def summary(self) -> str:
+        """The number of entries, of those that fire, and of instances."""
+        entries, instances = len(self.entries), len(self.instances)
+        fired = sum(entry.fire for entry in self.entries)
+        return f"{fired} of {entries} semantic entries fire, {instances} instance{'' if instances == 1 else 's'}"
+
     def as_dict(self) -> dict[str, object]:
         """Return the object that `corollary yield --format json` prints for a rule."""
         return {
@@ -108,10 +115,7 @@ class YieldEntries:
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=2)
 
     def __repr__(self) -> str:
-        fired = sum(entry.fire for entry in self.entries)
-        return (
-            f"<YieldEntries of {self.rule}: {len(self.entries)} entries, {fired} fire, {len(self.instances)} instances>"
-        )
+        return f"<YieldEntries of {self.rule}: {self.summary}>"
 
     def __str__(self) -> str:
         return self.shown()

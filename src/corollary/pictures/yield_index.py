@@ -26,7 +26,7 @@ _MATCH_FILL, _DUMMY_FILL = "#d9f3ee", "#fdf0d5"
 
 
 @dataclass
-class _Key:
+class _KeyRow:
     """An entry of a data index: the facts of both atoms with this key, each with whether it is a dummy."""
 
     text: str
@@ -52,22 +52,17 @@ def draw_yield_index(*indexes: YieldEntries, limit: int | None = _LIMIT) -> str:
     names = ", ".join(index.rule for index in indexes)
     frame = [
         element("title", escaped(f"The Yield index of {names}")),
-        element("desc", escaped("; ".join(_description(index) for index in indexes))),
+        element("desc", escaped("; ".join(f"{index.rule}: {index.summary}" for index in indexes))),
         element("rect", width="100%", height="100%", fill=style.BACKGROUND),
     ]
     return document([*frame, *parts], Size(width + 2 * _MARGIN, y - _GAP + _MARGIN))
-
-
-def _description(index: YieldEntries) -> str:
-    fired = sum(entry.fire for entry in index.entries)
-    return f"{index.rule}: {fired} of {len(index.entries)} semantic entries fire, {len(index.instances)} instances"
 
 
 def _index(index: YieldEntries, limit: int | None) -> tuple[list[str], Size]:
     title = shortened(f"{index.rule}: {index.text}", _MAX_LINE)
     elements = shortened("MCE: " + (", ".join(f"{one} ({one.type})" for one in index.mce) or "none"), _MAX_LINE)
     filtered = ", ".join(f"{len(one.filtered)} of {one.name}" for one in index.atoms if one.filtered)
-    lines = [elements, *([f"filtered out: {filtered}"] if filtered else []), _description(index)]
+    lines = [elements, *([f"filtered out: {filtered}"] if filtered else []), index.summary]
     parts = [_text(title, 0, _TITLE * 0.8, _SIZE + 2, bold=True, mono=True)]
     parts += [_text(line, 0, 24 + _LINE * (at + 1), _SIZE, colour=style.MUTED) for at, line in enumerate(lines)]
     y = 24 + _LINE * (len(lines) + 1)
@@ -81,12 +76,12 @@ def _index(index: YieldEntries, limit: int | None) -> tuple[list[str], Size]:
     return parts, Size(width, y + _LINE)
 
 
-def _keys(link: YieldLink) -> list[_Key]:
+def _keys(link: YieldLink) -> list[_KeyRow]:
     """Return the entries of the data index where a link meets, in the order of the semantic entries."""
-    found: dict[tuple[str, ...], _Key] = {}
+    found: dict[tuple[str, ...], _KeyRow] = {}
     waiting = {fact for entry in link.entries for fact in entry.dummies}
     for entry in link.entries:
-        key = found.setdefault(entry.key, _Key(shortened(", ".join(entry.key) or "all", _MAX_TEXT)))
+        key = found.setdefault(entry.key, _KeyRow(shortened(", ".join(entry.key) or "all", _MAX_TEXT)))
         is_forth = entry.root == link.one
         facts = key.left if is_forth else key.right
         facts |= {fact: fact in waiting or not entry.fire for fact in entry.facts}
@@ -124,7 +119,7 @@ def _width(facts: Sequence[str], name: str) -> float:
 
 
 def _drawn_key(
-    key: _Key, y: float, left: float, at_key: float, middle: float, at_right: float, right: float
+    key: _KeyRow, y: float, left: float, at_key: float, middle: float, at_right: float, right: float
 ) -> Iterator[str]:
     centre = y + key.height / 2
     yield from _facts(key.left, y, 0.0, left, (left, at_key), centre)

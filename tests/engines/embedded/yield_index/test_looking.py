@@ -151,7 +151,7 @@ def test_the_text_names_the_accesses_and_is_limited() -> None:
     assert "  … and 7 more entries" in index.shown(3).splitlines()
     assert "more entries" not in index.shown(None)
     assert (index.activation.index, index.activation.tuples, index.activation.wasted) == (1, 2, 0)
-    assert repr(index) == "<YieldEntries of r1: 10 entries, 2 fire, 1 instances>"
+    assert repr(index) == "<YieldEntries of r1: 2 of 10 semantic entries fire, 1 instance>"
     assert json.loads(index.to_json())["accesses"]["activation"] == {"index": 1, "tuples": 2, "wasted": 0}
 
 

@@ -66,7 +66,7 @@ def entries_to_look_at(
     built = index.accesses
     heads = index.activate(normal.name)
     elements = constraint_elements(rule)
-    look = _Look(index, universe, Printer(dict(prefixes)), order()[0])
+    look = _ReadIndex(index, universe, Printer(dict(prefixes)), order()[0])
     return YieldEntries(
         rule.name,
         look.printer.rule([rule.head], rule.body, width=None),
@@ -85,7 +85,7 @@ def _work(accesses: Accesses) -> IndexWork:
     return IndexWork(accesses.index, accesses.tuples, accesses.wasted)
 
 
-class _Look:
+class _ReadIndex:
     """One index with the names and values that a reader knows."""
 
     def __init__(self, index: YieldIndex, universe: Universe, printer: Printer, kinds: np.ndarray[Any, Any]) -> None:
@@ -131,22 +131,24 @@ class _Look:
         matches: _Blocks = []
         dummies: _Blocks = []
         filtered: _Blocks = []
+        forbidding = self._forbidding(post) if post.is_negated else set()
         for block, mask in self._blocks(post):
-            is_match = self._forbids(post, block) if post.is_negated else mask == full
+            is_match = block in forbidding if post.is_negated else mask == full
             (filtered if mask == ABSENT else matches if is_match else dummies).append(block)
         return IndexedAtom(self._names[place], *(self._facts(post, one) for one in (matches, dummies, filtered)))
 
-    def _forbids(self, post: Post, block: int) -> bool:
-        """Return whether a negated fact forbids a match."""
+    def _forbidding(self, post: Post) -> set[int]:
+        """Return the blocks of the negated facts that forbid a match."""
         (side,) = post.sides
         assert side.partner is not None
-        memory, partner = self._memory, side.partner
-        return memory[block + post.mask] != ABSENT and any(
-            int(memory[other + partner.cells + LISTED]) == int(memory[block + side.cells + WATCHED])
-            and self._is_live(partner, mask)
-            for other, mask in self._blocks(partner.post)
-            if mask != ABSENT
-        )
+        there = self._listed(side.partner)
+        live = {entry for entry, found in there.items() if any(self._is_live(side.partner, mask) for _, mask in found)}
+        return {
+            block
+            for found in self._listed(side).values()
+            for block, _ in found
+            if int(self._memory[block + side.cells + WATCHED]) in live
+        }
 
     # -- entries -----------------------------------------------------------------------------------------------------
 
