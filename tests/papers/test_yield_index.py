@@ -88,3 +88,13 @@ def test_intersection_and_union_of_relations() -> None:
     assert facts.instances("both") == Counter([(1, 3)])
     assert facts.instances("left") + facts.instances("right") == Counter({(1, 2): 1, (1, 3): 2, (2, 2): 1})
     assert facts.insert("s", (1, 2))["both"] == (Counter([(1, 2)]), Counter())
+
+
+def test_the_reduced_set_has_one_data_index_for_r6_and_two_for_r7() -> None:
+    r6 = "r6: q(X, Y) :- p1(X, Z), p2(Y, Z), p3(_W, Z)."
+    r7 = "r7: q(X, Y) :- p1(X, Y), p2(X, _Z), p3(Y, _W), p4(Y, _U)."
+    assert [len(IndexedFacts(rule).index.plan.indexes) for rule in (r6, r7)] == [1, 2]
+    smallest = {"p1": 1, "p2": 3, "p3": 200, "p4": 10}
+    assert [len(IndexedFacts(rule, sizes=smallest).index.plan.indexes) for rule in (r6, r7)] == [2, 3]
+    each_end = [len(IndexedFacts(rule, reduced=False).index.plan.indexes) for rule in (r6, r7)]
+    assert each_end == [2 * 2, 2 * 3], "two for each link"
