@@ -233,13 +233,13 @@ class EmbeddedEngine:
         return sum(self.count(name) for name in self.predicates if name not in heads)
 
     def _costs(self) -> dict[HyperNode, int]:
-        """Return the cost of deriving each hyper-node, at least the number of facts of its heads.
+        """Return the cost of deriving each hyper-node; a recursive one costs at least the number of facts of its heads.
 
         Costs are no seconds: on a busy machine a node of ten facts would be most of it. What was derived last may be from
         before many changes, the facts are from now.
         """
         found = {node.node: node.instances + node.new_facts for node in self.report.nodes}
-        for node in self._graph.hyper_nodes:
+        for node in filter(self._graph.is_recursive, self._graph.hyper_nodes):
             heads = {self._graph.rules[name].head.predicate for name in node.rules}
             found[node] = max(found.get(node, 0), sum(map(self.count, heads)))
         return found
