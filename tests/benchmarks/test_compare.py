@@ -21,7 +21,6 @@ def test_times_of_all_kinds_of_reports_are_found_under_their_names() -> None:
     }
     assert dict(times_in(report)) == {
         "tc embedded wall": 2.0,
-        "tc embedded process": 3.0,
         "save tc one fact": 0.004,
         "graph delete r1 seconds": 0.5,
     }
