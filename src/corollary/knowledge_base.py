@@ -294,7 +294,14 @@ class KnowledgeBase(Stored, Streaming):
         >>> kb.delete("edge", [(1, 2), (5, 6)]), kb.count("path")
         (1, 0)
         """
-        return self.apply(Change(delete={predicate: facts})).report.explicit_deleted
+        change = Change(delete={predicate: facts})
+        with self._operation() as run:
+            if not self._is_derived and not self._asking.sources:
+                batch = self._backend.batch(run)
+                batch.change([], [(self.data_name(predicate), change.delete[predicate])])
+                if self._backend.can_delete_first(batch):
+                    return self._change(batch, self.analysis, run).report.explicit_deleted
+            return self.apply(change).report.explicit_deleted
 
     def add_rules(self, program: str | Program, *, allow: Collection[str] = ()) -> None:
         """Add the rules and facts of a program text. After an error (`ProgramError`), nothing has changed.

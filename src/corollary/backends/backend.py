@@ -42,14 +42,14 @@ def no_yield_index(rule: Rule, reason: str, hint: str) -> ProgramError:
     return ProgramError([Diagnostic(catalogue.NO_YIELD_INDEX, message, rule.span, hint)])
 
 
-def only_explicit(inserted: int) -> Difference:
+def only_explicit(inserted: int, deleted: int = 0) -> Difference:
     """Return the difference of a change before anything has been derived."""
     from corollary.transactions import MaintenanceReport
 
     def result(name: str, facts: Any) -> Result:
         raise KeyError(name)
 
-    return Difference({}, {}, MaintenanceReport((), 0.0, inserted, 0), result)
+    return Difference({}, {}, MaintenanceReport((), 0.0, inserted, deleted), result)
 
 
 class Batch(Protocol):
@@ -67,7 +67,7 @@ class Batch(Protocol):
     def insert(self, predicate: str, facts: Any) -> None: ...
 
     def change(self, inserts: Sequence[tuple[str, Any]], deletes: Sequence[tuple[str, Any]]) -> None:
-        """Add facts to insert and facts to delete; deletions are possible only after everything has been derived."""
+        """Add facts to insert and facts to delete."""
         ...
 
     def insert_program(self, facts: Iterable[FactBlock], inputs: Iterable[InputDeclaration]) -> None:
@@ -145,6 +145,11 @@ class Backend(Protocol):
         A journal records the change before it takes effect; on the embedded engine, a change of a stream is followed by
         the stream's strategy.
         """
+        ...
+
+    def can_delete_first(self, batch: Batch) -> bool:
+        """Return whether a batch is best deleted before anything has been derived: that takes time in proportion to all
+        facts of its predicates, and following a deletion later in proportion to the deletion."""
         ...
 
     def include(self, batch: Batch) -> None:

@@ -124,16 +124,22 @@ class EmbeddedBackend:
 
     def _waiting(self, batch: Loader, graph: RuleGraph | None, run: Run) -> Difference:
         """Change facts and rules from which nothing has been derived yet."""
-        count = 0
-        if not batch.is_empty:
-            with memory_as_a_limit():
-                count = self.engine.add_explicit(batch.take(), run)
+        inserted = deleted = 0
+        with memory_as_a_limit():
+            if batch.deleted:
+                deleted = self.engine.delete_explicit(batch.deleted, run)
+            if not batch.is_empty:
+                inserted = self.engine.add_explicit(batch.take(), run)
         if graph is not None:
             self._graph = graph
             if self.is_started:
                 self.engine.replace_rules(graph)
         self.include(batch)
-        return only_explicit(count)
+        return only_explicit(inserted, deleted)
+
+    def can_delete_first(self, batch: Batch) -> bool:
+        assert isinstance(batch, Loader)
+        return self.engine.can_delete_explicit(batch.deleted)
 
     def include(self, batch: Batch) -> None:
         """Remember the predicates and rejected rows of a batch."""

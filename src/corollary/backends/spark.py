@@ -266,6 +266,9 @@ class SparkBackend:
         batch.include_in(self._ingest)
         return difference
 
+    def can_delete_first(self, batch: Batch) -> bool:
+        return False
+
     def include(self, batch: Batch) -> None:
         assert isinstance(batch, SparkBatch)
         self.arities.update(batch.arities)

@@ -82,6 +82,7 @@ event.register("numba:compiler_lock", _CompileTime())  # type: ignore[no-untyped
 # -- engine ------------------------------------------------------------------------------------------------------------
 
 _MANY_PAIRS = 100_000  # pairs of a closure
+_SMALL_PART = 32  # deletions of less than one in this many facts of their relations wait until everything is derived
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,20 @@ class EmbeddedEngine:
                 elif relation.arity:
                     relation.keep(np.arange(relation.size) < sizes[name])
             raise
+
+    def can_delete_explicit(self, facts: dict[str, Codes]) -> bool:
+        """Return whether these facts are a large part of their relations, which `delete_explicit` copies."""
+        known = sum(relation.size for name, relation in self._explicit.relations.items() if name in facts)
+        return sum(map(len, facts.values())) * _SMALL_PART >= known
+
+    def delete_explicit(self, facts: dict[str, Codes], run: Run) -> int:
+        """Delete explicit facts before anything has been derived; return the number of those that there were."""
+        assert not self.is_materialised
+        outcome = Outcome()
+        after = changed_explicit(self._explicit, FactChange(facts), outcome)
+        run.check()
+        self._explicit = after
+        return outcome.explicit_deleted
 
     def apply(
         self,
