@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from corollary.engines.embedded.kernels.runner import CORES, Work
 from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts, FactChange
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
 from corollary.engines.embedded.maintenance.from_scratch import (
+    Compared,
+    VisibleFacts,
     add_explicit_predicates,
     changed_explicit,
     compare,
@@ -81,8 +84,7 @@ event.register("numba:compiler_lock", _CompileTime())  # type: ignore[no-untyped
 
 # -- engine ------------------------------------------------------------------------------------------------------------
 
-_MANY_PAIRS = 100_000  # pairs of a closure
-_SMALL_PART = 32  # deletions of less than one in this many facts of their relations wait until everything is derived
+_SMALL_PART = 32  # one in this many is a small part
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class _Derived:
     report: RunReport
     closed: dict[str, ClosedPredicate] | None
     maintainer: Maintainer[EmbeddedChangingFacts] | None
-    facts: dict[str, Codes]
+    facts: dict[str, VisibleFacts]
 
 
 class EmbeddedEngine:
@@ -134,6 +136,7 @@ class EmbeddedEngine:
         self._stream: Strategy | None = None
         self._is_streaming = False
         self._keeps_journal = False
+        self._compared: list[weakref.ref[Compared]] = []  # what the last change from scratch has told of these facts
         self.report = RunReport()
 
     @property
@@ -175,9 +178,10 @@ class EmbeddedEngine:
             raise
 
     def can_delete_explicit(self, facts: dict[str, Codes]) -> bool:
-        """Return whether these facts are a large part of their relations, which `delete_explicit` copies."""
+        """Return whether these facts are a large part of their relations, which `delete_explicit` copies, or these are a small
+        part of all facts."""
         known = sum(relation.size for name, relation in self._explicit.relations.items() if name in facts)
-        return sum(map(len, facts.values())) * _SMALL_PART >= known
+        return known <= _SMALL_PART * sum(map(len, facts.values())) or _SMALL_PART * known <= self._explicit.size
 
     def delete_explicit(self, facts: dict[str, Codes], run: Run) -> int:
         """Delete explicit facts before anything has been derived; return the number of those that there were."""
@@ -205,6 +209,7 @@ class EmbeddedEngine:
         run = run or Run()
         if not self._is_maintained:
             return change_from_scratch(self, facts, graph or self._graph, run, lambda outcome: None)
+        self._freeze()
         if graph is not None or not self._waits_for_a_change(facts, journal, stream):
             self._turn(run, journal, stream)
         if graph is None and self._should_rederive(facts):
@@ -222,6 +227,13 @@ class EmbeddedEngine:
             self._strategy = self._strategy_for(maintainer.steps)
         return outcome
 
+    def _freeze(self) -> None:
+        """Let results of the last change keep what they need of facts that are about to change."""
+        for compared in (known() for known in self._compared):
+            if compared is not None:
+                compared.freeze()
+        self._compared = []
+
     def _strategy_for(self, steps: Sequence[StepForms]) -> Strategy:
         """Return the strategy outside of streams, wrapped in the Yield index if a rule may use it."""
         if self._index == "hash" or (self._index == "auto" and all(step.most_atoms < ATOMS_TO_INDEX for step in steps)):
@@ -238,10 +250,10 @@ class EmbeddedEngine:
         if self.following.name != "auto":
             return False
         deleted, inserted = ({name: len(rows) for name, rows in side.items()} for side in (facts.delete, facts.insert))
-        if not is_large(deleted, inserted, self._graph, self._explicit_count, self._costs):
-            return False
-        # Closures follow changes well, and are never written out.
-        return not any(closed.closure.count > _MANY_PAIRS for closed in (self._closed or {}).values())
+        return is_large(deleted, inserted, self._graph, self._explicit_count, self._largest_closure, self._costs)
+
+    def _largest_closure(self) -> int:
+        return max((closed.closure.count for closed in (self._closed or {}).values()), default=0)
 
     def _explicit_count(self) -> int:
         heads = {rule.head.predicate for rule in self._graph.rules.values()}
@@ -289,9 +301,16 @@ class EmbeddedEngine:
 
     def derived(self) -> _Derived:
         store = self._store
-        found = {name: self.facts(name) for name in self.predicates if not is_auxiliary(name)} if self._updates else {}
-        facts = {name: rows for name, rows in found.items() if rows is not None}
+        facts = self._visible_facts() if self._updates else {}
         return _Derived(self._explicit, self._graph, store, self.report, self._closed, self._maintainer, facts)
+
+    def _visible_facts(self) -> dict[str, VisibleFacts]:
+        known = self._follow().facts
+        return {
+            name: VisibleFacts(relation, known.relation(name))
+            for name, relation in self._store.relations.items()
+            if not is_auxiliary(name)
+        }
 
     def derive_after(self, change: FactChange, graph: RuleGraph, run: Run, outcome: Outcome) -> None:
         if self._updates:
@@ -303,9 +322,8 @@ class EmbeddedEngine:
 
     def compare(self, before: _Derived, change: FactChange, outcome: Outcome) -> None:
         if self._updates:
-            after = {name: self.facts(name) for name in self.predicates if not is_auxiliary(name)}
-            now = {name: rows for name, rows in after.items() if rows is not None}
-            tell(change, self._graph, before.facts, now, outcome)
+            found = tell(change, self._graph, before.facts, self._visible_facts(), outcome)
+            self._compared = [weakref.ref(one) for one in found]
         else:
             compare(before.visible, self._store, outcome)
 

@@ -38,8 +38,11 @@ _MUCH_LOST, _MUCH_GAINED = 0.05, 0.25  # parts of all inputs of a recursive step
 _TRIES = 5  # times the instances that the deletion has taken; recomputing with more means that much is left
 _START = 5  # a recursive step whose own facts change by more than one in this many at the start is recomputed
 _SHARE = 20  # a deletion that reaches more than one in this many facts is not followed by jobs
-_LARGE_SHARE = 6  # a change of more than one in this many explicit facts is large
-_LEAST_CHANGE = 1_000  # facts; smaller changes are never large
+_LARGE_SHARE = 0.04  # the part of all explicit facts from which on a change is large
+_LEAST_CHANGE = 32  # facts; smaller changes are never large
+_CLOSURE_SHARE = 0.08  # large closures follow smaller changes well
+_MANY_PAIRS = 100_000  # pairs of a large closure
+_THIRD = 0.33
 _CONCERNED = 0.8  # the part of the cost of deriving everything that a large change concerns
 _NODE_COST = 500  # rule instances: the cost of a hyper-node that derives nothing
 _MANY_NODES = 10  # hyper-nodes; with fewer, only what recursive ones lose counts
@@ -415,30 +418,41 @@ def is_large(
     inserted: Mapping[str, int],
     graph: RuleGraph,
     explicit: Callable[[], int],
+    pairs: Callable[[], int],
     costs: Callable[[], Mapping[HyperNode, int]],
 ) -> bool:
     """Return whether a change concerns so much that deriving everything costs least.
 
     Each hyper-node normally chooses for itself how it follows a change, and what it passes on is found fact by fact. If
-    most of them would be recomputed anyway, that work is wasted. Where there are few of them, it is wasted only if recursive
-    ones lose facts: those without recursion follow a change at the cost of the change, and insertions go on from what is there.
+    most of them would be recomputed anyway, that work is wasted. Where there are few of them, it is wasted only on recursive
+    ones that lose facts and on those that read them: others without recursion follow a change at the cost of the change, and
+    insertions go on from what is there. But nothing follows a change of a third of all facts well.
 
-    `deleted` and `inserted` are the numbers of changed facts by predicate, `explicit` returns the number of all explicit
-    facts, and `costs` the rule instances that deriving each hyper-node takes; both are functions because most changes are
-    too small to need them.
+    `deleted` and `inserted` are the numbers of changed facts by predicate. `explicit` returns the number of all explicit
+    facts, `pairs` that of the largest closure, and `costs` the rule instances that deriving each hyper-node takes: functions,
+    because most changes are too small to need them.
     """
     size = sum(deleted.values()) + sum(inserted.values())
-    has_few = len(graph.hyper_nodes) < _MANY_NODES
-    if size < _LEAST_CHANGE or (has_few and inserted) or size < explicit() // _LARGE_SHARE:
+    if size < _LEAST_CHANGE:
+        return False
+    share = size / max(1, explicit())
+    if share < _LARGE_SHARE or (share < _CLOSURE_SHARE and pairs() > _MANY_PAIRS):
+        return False
+    selects = len(graph.hyper_nodes) < _MANY_NODES and share < _THIRD
+    if selects and inserted:
         return False
     known = costs()
-    concerned, names, total = 0, {*deleted, *inserted}, 0
+    concerned, touched, total = 0, {*deleted, *inserted}, 0
+    lost: set[str] = set()  # predicates that recursive hyper-nodes derive, and what depends on them
     for node in graph.hyper_nodes:
         rules = [graph.rules[name] for name in node.rules]
         cost = _NODE_COST + known.get(node, 0)
         total += cost
         heads = {rule.head.predicate for rule in rules}
-        if names & heads or any(atom.predicate in names for rule in rules for atom, _ in atoms_of(rule.body)):
-            names |= heads
-            concerned += cost if not has_few or graph.is_recursive(node) else 0
+        names = heads | {atom.predicate for rule in rules for atom, _ in atoms_of(rule.body)}
+        if touched & names:
+            touched |= heads
+            if not selects or graph.is_recursive(node) or lost & names:
+                lost |= heads
+                concerned += cost
     return concerned >= _CONCERNED * total

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,14 +14,16 @@ from corollary.engines.base import EXPLICIT
 from corollary.engines.embedded.evaluation import Evaluation, RelationStore, Report
 from corollary.engines.embedded.maintenance.changing_facts import FactChange, explicit_rows
 from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate, DoesNotFit, closure_module
-from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, Written, add_sides
+from corollary.engines.embedded.maintenance.maintained_relation import GONE, MaintainedRelation, Written, add_sides
 from corollary.engines.embedded.relations.relation import Codes, Relation, facts_of
 from corollary.engines.embedded.values.aggregation import aggregate_rows
 from corollary.planning.steps import AggregateStep, RuleStep, Step, is_auxiliary
-from corollary.program import Aggregation, Negation
+from corollary.program import Aggregation, Negation, atoms_of
 from corollary.reasoning.maintain.chooser import Strategy
 from corollary.reasoning.maintain.report import Outcome
 from corollary.reasoning.maintain.step_rules import steps_of_node
+
+Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 # -- first -------------------------------------------------------------------------------------------------------------
 
@@ -169,38 +173,128 @@ def _set_of(rows: Codes | None, arity: int) -> Relation:
 # -- what came of it ---------------------------------------------------------------------------------------------------
 
 
-class _Compared:
-    """The facts of one set that are not in another one, counted where that needs no look at them, found when somebody asks."""
+class VisibleFacts:
+    """The visible facts of a predicate at one time. Pairs of a closure are written out when somebody wants to see them."""
 
-    def __init__(self, facts: Codes, others: Codes, count: int | None) -> None:
-        self._facts, self._others = facts, others
-        self._rows: Codes | None = None
-        self.count = len(self.rows()) if count is None else count
+    def __init__(self, relation: Relation, maintained: MaintainedRelation | None) -> None:
+        self.count = relation.size if maintained is None else maintained.visible_count
+        self.arity = relation.arity
+        self._relation, self._maintained = relation, maintained
+        self._facts = self._read() if not relation.is_pending else None
+
+    def _read(self) -> Codes:
+        return facts_of(self._relation) if self._maintained is None else self._maintained.facts()
+
+    def facts(self) -> Codes:
+        if self._facts is None:
+            self._facts = self._read()
+        return self._facts
+
+    def freeze(self) -> None:
+        """A closure whose pairs are not written out yet is about to change: a copy of it takes far less than they do."""
+        if self._facts is not None:
+            return
+        if self._relation.is_pending:
+            self._relation = self._relation.copy_of_pending()
+        else:
+            self._facts = self._read()
+
+    def contains(self, facts: Codes) -> Mask:
+        """For each fact whether it is visible. The relation must not have changed in the meantime."""
+        if self._maintained is None or not self._maintained.hidden:
+            return self._relation.contains(facts)
+        numbers = self._relation.locate(facts)
+        found: Mask = (numbers >= 0) & (self._maintained.flags[numbers] & GONE == 0)
+        return found
+
+
+class Compared:
+    """The facts of a predicate that went and came, between two times; counted at once, found when somebody asks.
+
+    The facts before do not change any more. Those after it do: `freeze` has to be called first.
+    """
+
+    def __init__(self, before: VisibleFacts | None, after: VisibleFacts | None, *, one_sided: bool) -> None:
+        """Where facts only went or only came (`one_sided`), they are counted without a look at them."""
+        self._before, self._after = before, after
+        old, new = (one.count if one is not None else 0 for one in (before, after))
+        both = min(old, new)
+        if before is not None and after is not None and before.arity and both and not one_sided:
+            both = new - int(np.count_nonzero(self._is_new))
+        self.deleted_count, self.inserted_count = old - both, new - both
+
+    def freeze(self) -> None:
+        if self._after is not None:
+            self._after.freeze()
+
+    @cached_property
+    def _is_new(self) -> Mask:
+        assert self._before is not None
+        assert self._after is not None
+        return ~self._before.contains(self._after.facts())
+
+    @cached_property
+    def deleted(self) -> Codes:
+        assert self._before is not None
+        facts = self._before.facts()
+        if self._after is None or not self._after.count or not self._before.arity:
+            return facts
+        found: Codes = facts[~_set_of(self._after.facts(), self._after.arity).contains(facts)]
+        return found
+
+    @cached_property
+    def inserted(self) -> Codes:
+        assert self._after is not None
+        facts = self._after.facts()
+        if self._before is None or not self._before.count or not self._after.arity:
+            return facts
+        found: Codes = facts[self._is_new]
+        return found
+
+
+class _Deleted:
+    def __init__(self, compared: Compared) -> None:
+        self._compared, self.count = compared, compared.deleted_count
 
     def rows(self) -> Codes:
-        if self._rows is None:
-            others = _set_of(self._others, self._facts.shape[1])
-            self._rows = self._facts[~others.contains(self._facts)] if others.size and len(self._facts) else self._facts
-        return self._rows
+        return self._compared.deleted
+
+
+class _Inserted:
+    def __init__(self, compared: Compared) -> None:
+        self._compared, self.count = compared, compared.inserted_count
+
+    def rows(self) -> Codes:
+        return self._compared.inserted
 
 
 def tell(
-    facts: FactChange, graph: RuleGraph, before: Mapping[str, Codes], after: Mapping[str, Codes], outcome: Outcome
-) -> None:
-    """Adds to an outcome the visible facts that went and came. Where rules only add facts, one side is empty."""
-    only_adds = not any(isinstance(one, (Negation, Aggregation)) for rule in graph.rules.values() for one in rule.body)
-    only_adds &= not any(rule.has_head_aggregate for rule in graph.rules.values())
-    deletes, inserts = any(map(len, facts.delete.values())), any(map(len, facts.insert.values()))
+    facts: FactChange,
+    graph: RuleGraph,
+    before: Mapping[str, VisibleFacts],
+    after: Mapping[str, VisibleFacts],
+    outcome: Outcome,
+) -> list[Compared]:
+    """Adds to an outcome the visible facts that went and came; returns what has to be frozen before the next change."""
+    is_mixed = any(map(len, facts.delete.values())) and any(map(len, facts.insert.values()))
+    turning = _turning(graph)
+    found = []
     for name in before.keys() | after.keys():
-        if is_auxiliary(name):
-            continue
-        arity = (before[name] if name in before else after[name]).shape[1]
-        nothing = np.empty((0, arity), np.uint32)
-        old, new = before.get(name, nothing), after.get(name, nothing)
-        lost = gained = None
-        if only_adds and not (deletes and inserts):
-            lost, gained = max(0, len(old) - len(new)), max(0, len(new) - len(old))
-        add_sides(outcome, name, _Compared(old, new, lost), _Compared(new, old, gained))
+        compared = Compared(before.get(name), after.get(name), one_sided=not is_mixed and name not in turning)
+        add_sides(outcome, name, _Deleted(compared), _Inserted(compared))
+        found.append(compared)
+    return found
+
+
+def _turning(graph: RuleGraph) -> set[str]:
+    """The predicates that may lose facts where others gain some: those that depend on a negation or an aggregate."""
+    found: set[str] = set()
+    for node in graph.hyper_nodes:  # in order
+        for rule in (graph.rules[name] for name in node.rules):
+            turns = rule.has_head_aggregate or any(isinstance(one, (Negation, Aggregation)) for one in rule.body)
+            if turns or any(atom.predicate in found for atom, _ in atoms_of(rule.body)):
+                found |= {graph.rules[name].head.predicate for name in node.rules}
+    return found
 
 
 # -- without maintenance ---------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from typing import Any, Protocol, TypeAlias
 
@@ -166,6 +167,18 @@ class Relation:
     def mark(self, owner: str, start: int) -> None:
         """Make the owner support the rows from `start` on, once."""
         self.support_of(owner)[start : self.size] = 1
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the rows are still to be written out."""
+        return self._pending is not None
+
+    def copy_of_pending(self) -> Relation:
+        """Return a relation whose rows, still to be written out, do not depend on what becomes of these."""
+        assert self._pending is not None
+        found = Relation(self.arity)
+        found.become(copy.deepcopy(self._pending))
+        return found
 
     def become(self, pairs: Pairs) -> None:
         """Replace the rows by these pairs, which contain all of them."""
