@@ -12,11 +12,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from corollary import Iri, KnowledgeBase, Literal, ProgramError
+from corollary import Iri, KnowledgeBase, Limits, Literal, ProgramError
 from corollary.program import Structure, identity
 from corollary.program.values import XSD
+from tests.budgets import examples
 
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8)
 PATHS = "path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z)."
 
 
@@ -241,3 +245,37 @@ def test_a_term_that_is_nested_too_deeply_is_no_constant() -> None:
             kb.insert("p", [(term,)])
     kb.insert("p", [(Structure("s", ("z",)),)])
     assert list(kb.facts("p")) == [(Structure("s", ("z",)),)]
+
+
+@settings(max_examples=examples(40))
+@given(ROWS, ROWS, ROWS, st.booleans())
+def test_facts_can_be_deleted_before_anything_is_derived(first, gone, new, is_derived) -> None:
+    text = "path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), edge(Y, Z). far(X) :- path(X, 0), not edge(X, 0)."
+    kb = KnowledgeBase(text)
+    kb.insert("edge", first)
+    if is_derived:
+        kb.materialise()
+    assert kb.delete("edge", gone) == len(set(first) & set(gone))
+    kb.insert("edge", new)
+    fresh = KnowledgeBase(text)
+    fresh.insert("edge", list((set(first) - set(gone)) | set(new)))
+    assert {name: set(kb.facts(name)) for name in kb.predicates()} == {
+        name: set(fresh.facts(name)) for name in fresh.predicates()
+    }
+
+
+def test_a_large_deletion_before_anything_is_derived_derives_nothing() -> None:
+    kb = KnowledgeBase("number(X + 1) :- number(X).", limits=Limits(facts=100))
+    kb.insert("number", [(n,) for n in range(10)])
+    assert kb.delete("number", [(n,) for n in range(12)]) == 10
+    assert kb.count("number") == 0
+    with pytest.raises(ProgramError, match="5 values, expected 1"):
+        kb.delete("number", [(1, 2, 3, 4, 5)])
+
+
+def test_facts_of_files_are_deleted_too(tmp_path: Path) -> None:
+    (tmp_path / "edge.csv").write_text("1,2\n2,3\n")
+    (tmp_path / "program.dl").write_text('@input edge("edge.csv", format="csv") .\npath(X, Y) :- edge(X, Y).\n')
+    kb = KnowledgeBase.from_file(tmp_path / "program.dl")
+    assert kb.delete("edge", [(1, 2)]) == 1
+    assert list(kb.facts("path")) == [(2, 3)]

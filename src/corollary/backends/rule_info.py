@@ -34,11 +34,12 @@ def rule_infos(analysis: Analysis, backend: Backend, run: Run) -> list[RuleInfo]
 def owners_by_name(predicate: str, analysis: Analysis, backend: Backend, run: Run) -> dict[str, int]:
     """Return how many facts of a predicate each owner supports; hyper-nodes are named like in `rules`."""
     known, graph = analysis.lowered.rules, analysis.evaluated
-    # A closure runs under the names of some of its rules, but is shown with all of them.
+    # Closures run under the names of some rules of their hyper-node, perhaps apart, but are shown with all of them.
     whole = {
         graph.node_of[name]: node.rules
         for node in analysis.lowered.hyper_nodes
-        for name in [name for name in node.rules if name in graph.rules][:1]
+        for name in node.rules
+        if name in graph.rules
     }
     shown = {
         str(node): str(replace(node, rules=whole.get(node) or _written(node, known))) for node in graph.hyper_nodes

@@ -19,7 +19,7 @@ Support = dict[tuple[str, str], dict[Fact, int]]
 @contextmanager
 def deriving_everything(is_wanted: bool) -> Iterator[None]:
     """For this time every change of facts is large enough to derive everything from scratch, or none is."""
-    always = {"_LEAST_CHANGE": 0, "_LARGE_SHARE": 1 << 40, "_CONCERNED": 0.0, "_MANY_NODES": 0}
+    always = {"_LEAST_CHANGE": 0, "_LARGE_SHARE": 0.0, "_CLOSURE_SHARE": 0.0, "_CONCERNED": 0.0, "_MANY_NODES": 0}
     with patch.multiple(chooser, **(always if is_wanted else {"_LEAST_CHANGE": 1 << 40})):
         yield
 

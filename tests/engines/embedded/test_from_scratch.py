@@ -36,6 +36,43 @@ def test_deriving_everything_and_following_changes_take_turns(
         before = after
 
 
+CLOSURES = """
+t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), t(Y, Z).
+s(X, Y) :- f(X, Y). s(Y, X) :- s(X, Y). s(X, Z) :- s(X, Y), s(Y, Z).
+one_way(X, Y) :- t(X, Y), not t(Y, X).
+both(X, Y) :- t(X, Y), s(X, Y).
+"""
+FACTS = st.lists(st.tuples(st.sampled_from("ef"), st.integers(0, 5), st.integers(0, 5)), max_size=12)
+
+
+@settings(max_examples=examples(120))
+@given(FACTS, st.lists(st.tuples(FACTS, FACTS, st.booleans(), st.booleans()), min_size=2, max_size=5))
+def test_results_stay_readable_while_closures_change(start, script) -> None:
+    """What went and came is found when somebody looks, perhaps after the closures have changed again."""
+
+    def rows(facts) -> dict[str, list[tuple[int, int]]]:
+        return {name: [row for predicate, *row in facts if predicate == name] for name in "ef"}
+
+    kb = KnowledgeBase(CLOSURES)
+    for name, known in rows(start).items():
+        kb.insert(name, known)
+    kb.materialise()
+    explicit, states, results = set(start), [], []
+    for gone, new, is_anew, is_looked_at in [([], [], False, False), *script]:
+        with deriving_everything(is_anew):
+            results.append(kb.apply(Change(delete=rows(gone), insert=rows(new))))
+        explicit = (explicit - set(gone)) | set(new)
+        fresh = KnowledgeBase(CLOSURES, updates=False)
+        for name, known in rows(explicit).items():
+            fresh.insert(name, known)
+        states.append(visible(fresh))
+        if is_looked_at:
+            assert visible(kb) == states[-1]
+    assert visible(kb) == states[-1]
+    for before, after, result in zip(states, states[1:], results[1:], strict=False):
+        assert difference(result) == (minus(after, before), minus(before, after))
+
+
 @settings(max_examples=examples(20))
 @given(scenarios(EVERYTHING.but(max_changes=2)))
 def test_a_change_that_cannot_be_written_leaves_everything_as_it_was(scenario: Scenario) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from corollary import KnowledgeBase
 from corollary.analysis import checked
@@ -85,8 +85,19 @@ def test_owners_tell_who_supports_the_facts_of_a_predicate() -> None:
     }
 
 
+TWO_CLOSURES = parse_program("""
+    e2(0, 1). e1(0).
+    r1: q2(X, Y) :- q2(X, Z), q2(Z, Y).
+    r2: t2(X, Y) :- t2(X, Z), t2(Z, Y).
+    r3: t2(X, Y) :- e2(X, Y).
+    r4: q2(X, Y) :- t2(Y, X).
+    r5: t2(X, Y) :- q2(X, Y), e1(Y).
+""")
+
+
 @settings(max_examples=examples(60))
 @given(programs(EVERYTHING))
+@example(TWO_CLOSURES)
 def test_owners_do_not_depend_on_how_a_hyper_node_is_evaluated(program: Program) -> None:
     """By a closure or by rules, with support that was noted meanwhile or not."""
     names = KnowledgeBase(program).predicates()
