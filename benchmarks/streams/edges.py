@@ -9,6 +9,7 @@ from corollary.transactions import Change
 
 P_TRANS = "path(X, Y) :- edge(X, Y). path(X, Z) :- edge(X, Y), path(Y, Z)."
 P_SEQ = "edge1(X, Y) :- edge(X, Y). edge2(X, Y) :- edge1(X, Y). edge3(X, Y) :- edge2(X, Y). edge4(X, Y) :- edge3(X, Y)."
+P_CLOSED = "path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), path(Y, Z)."
 SIZES = (10, 20, 30, 40, 50, 60, 70, 80)
 UPDATES, FIRST = 50, 100
 
@@ -74,3 +75,24 @@ def tossed_edges(*, nodes: int, size: int, seed: int) -> list[Change]:
 
 
 Generator = Callable[..., list[Change]]
+
+
+def random_edges(*, nodes: int, first: int, updates: int, seed: int) -> list[Change]:
+    """Each update replaces one of the edges that are there, however old it is."""
+    choose = random.Random(seed)
+    known: set[Edge] = set()
+
+    def new_edge() -> Edge:
+        while (edge := (choose.randrange(nodes), choose.randrange(nodes))) in known:
+            pass
+        known.add(edge)
+        return edge
+
+    present = [new_edge() for _ in range(first)]
+    found = [Change(insert={"edge": list(present)})]
+    for _ in range(updates):
+        place = choose.randrange(len(present))
+        gone, present[place] = present[place], new_edge()
+        known.discard(gone)
+        found.append(Change(insert={"edge": [present[place]]}, delete={"edge": [gone]}))
+    return found

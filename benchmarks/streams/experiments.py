@@ -9,7 +9,16 @@ from statistics import mean, median, quantiles
 
 from benchmarks.baselines import paper_004
 from benchmarks.streams import city
-from benchmarks.streams.edges import P_SEQ, P_TRANS, SIZES, Generator, replacing_edges, tossed_edges
+from benchmarks.streams.edges import (
+    P_CLOSED,
+    P_SEQ,
+    P_TRANS,
+    SIZES,
+    Generator,
+    random_edges,
+    replacing_edges,
+    tossed_edges,
+)
 from benchmarks.streams.record import Latency, Outcome, Run
 from corollary import KnowledgeBase
 from corollary.engines.embedded.marking.strategy import MarkingStrategy
@@ -130,11 +139,21 @@ def _problem(kb: KnowledgeBase, program: str) -> str:
 
 
 def _long(outcome: Outcome, sizes: Sizes) -> None:
-    updates = city.track(sizes.long, city.LONG[1], 1)
-    for strategy in ("bf-marking", "bf"):
-        for result in KnowledgeBase(city.RULES).stream(updates[:50], strategy=strategy):  # kernels are ready
+    _one_by_one(outcome, city.RULES, city.track(sizes.long, city.LONG[1], 1), ("auto", "bf-marking", "bf"))
+
+
+def _closures(outcome: Outcome, sizes: Sizes) -> None:
+    """A closure of some 80,000 pairs; fact by fact an update takes more than a second."""
+    nodes, first = (300, 900) if sizes.name == "full" else (30, 60)
+    updates = random_edges(nodes=nodes, first=first, updates=sizes.long // 5, seed=1)
+    _one_by_one(outcome, P_CLOSED, updates, ("auto", "sets"))
+
+
+def _one_by_one(outcome: Outcome, program: str, updates: Sequence[Change], strategies: Sequence[str]) -> None:
+    for strategy in strategies:
+        for result in KnowledgeBase(program).stream(updates[:50], strategy=strategy):  # kernels are ready
             assert not result.is_rejected
-        kb = KnowledgeBase(city.RULES)
+        kb = KnowledgeBase(program)
         stream = kb.stream(updates, strategy=strategy, policy="fail")
         seconds, early = [], 0.0
         for result in stream:
@@ -156,8 +175,8 @@ def _long(outcome: Outcome, sizes: Sizes) -> None:
                 _resident_megabytes(),
             )
         )
-        if problem := _problem(kb, city.RULES):
-            outcome.problems.append(f"long, {strategy}: {problem}")
+        if problem := _problem(kb, program):
+            outcome.problems.append(f"{outcome.experiment}, {strategy}: {problem}")
 
 
 def _structured(outcome: Outcome, sizes: Sizes) -> None:
@@ -179,5 +198,6 @@ EXPERIMENTS: dict[str, Callable[[Outcome, Sizes], None]] = {
     "seq": _seq,
     "tracks": _tracks,
     "long": _long,
+    "closures": _closures,
     "structured": _structured,
 }

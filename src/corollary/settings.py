@@ -59,11 +59,11 @@ WITH_MODULES = tuple(name for name, one in FOLLOWING.items() if one.modules)
 class StreamStrategy(StrEnum):
     """How the updates of a stream are followed."""
 
+    AUTO = "auto"
     BF_MARKING = "bf-marking"
     BF = "bf"
     DRED_MARKING = "dred-marking"
     DRED = "dred"
-    AUTO = "auto"
     SETS = "sets"
 
 

@@ -15,7 +15,7 @@ from corollary import KnowledgeBase
 from corollary.engines.embedded.marking import region
 from corollary.engines.embedded.marking.strategy import MarkingStrategy
 from corollary.settings import STREAM_STRATEGIES as STRATEGIES
-from corollary.streams import StreamStatistics
+from corollary.streams import StreamStatistics, target
 from tests.budgets import examples
 from tests.engine_suite.scripts import difference, expected, minus, visible
 from tests.engines.embedded.scenarios import support
@@ -80,6 +80,23 @@ def test_the_state_after_every_update_equals_recomputation(strategy: str, profil
     @given(scenarios(of_profile), st.integers(0, 1000))
     def run(scenario: Scenario, seed: int) -> None:
         follow(scenario, strategy, seed)
+
+    run()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_default_keeps_closures_and_chooses_again_as_they_grow(profile: str) -> None:
+    """With thresholds so low that small programs reach them, also in the middle of a stream."""
+    of_profile: Profile = PROFILES[profile].but(max_changes=5)
+
+    @settings(max_examples=examples(60))
+    @given(scenarios(of_profile), st.integers(0, 1000), st.sampled_from((-1, 0, 2, 5)), st.sampled_from((1, 2)))
+    def run(scenario: Scenario, seed: int, pairs: int, trial: int) -> None:
+        with (
+            patch.object(target, "_MANY_PAIRS", pairs),
+            patch.multiple("corollary.engines.embedded.marking.strategy", _TRIAL=trial, _PAUSE=1),
+        ):
+            follow(scenario, "auto", seed)
 
     run()
 

@@ -11,6 +11,7 @@ from corollary.engines.embedded.marking.strategy import is_region, region_steps
 from corollary.planning.steps import is_auxiliary
 from corollary.settings import STREAM_STRATEGIES as STRATEGIES
 from corollary.transactions import Change
+from tests.engines.embedded.scenarios import engine_of
 
 POSITIVE = (
     "r1: path(X, Y) :- edge(X, Y). r2: path(X, Z) :- edge(X, Y), path(Y, Z), X != Z. r3: back(Y, X) :- path(X, Y)."
@@ -134,3 +135,46 @@ def test_a_fact_that_becomes_explicit_while_it_is_derived(strategy: str) -> None
     for _ in kb.stream(updates, strategy=strategy):
         pass
     assert sorted(kb.facts("path")) == [(0, 1), (0, 3), (3, 0), (3, 1), (3, 3)]
+
+
+CLOSURE = "path(X, Y) :- edge(X, Y). path(X, Z) :- path(X, Y), path(Y, Z). near(X, Y) :- path(X, Y), road(X, Y)."
+
+
+def test_the_default_keeps_large_closures_and_follows_small_ones_with_their_readers() -> None:
+    for length, keeps in ((10, False), (60, True)):
+        kb = KnowledgeBase(CLOSURE)
+        kb.insert("edge", [(n, n + 1) for n in range(length)])
+        (result,) = kb.stream([Change(insert={"road": [(0, length)]})])
+        assert list(result.inserted["near"]) == [(0, length)]
+        assert bool(engine_of(kb)._closed) == keeps
+        (result,) = kb.stream([Change(delete={"edge": [(3, 4)]})])
+        assert (len(result.deleted["near"]), kb.count("path")) == (1, 6 + (length - 4) * (length - 3) // 2)
+
+
+def test_the_default_chooses_again_when_a_closure_has_grown() -> None:
+    kb = KnowledgeBase(CLOSURE)
+    updates = [Change(insert={"edge": [(n, n + 1)]}) for n in range(60)]
+    kept = []
+    for result in kb.stream(updates):
+        assert len(result.inserted["path"]) == result.number
+        kept.append(bool(engine_of(kb)._closed))
+    assert not kept[0]
+    assert kept[-1]
+    assert kept == sorted(kept)
+
+
+def test_the_default_stops_looking_ahead_where_no_mark_is_passed_on(monkeypatch) -> None:
+    monkeypatch.setattr("corollary.engines.embedded.marking.strategy._TRIAL", 4)
+    monkeypatch.setattr("corollary.engines.embedded.marking.strategy._PAUSE", 5)
+    text = "pair(X, Y) :- a(X), b(Y), X != Y."
+    kb = KnowledgeBase(text)
+    kb.insert("a", [(n,) for n in range(40)])  # nothing is derived from it: b is empty
+    marks = [
+        result.statistics.explicit_marks for result in kb.stream([Change(delete={"a": [(n,)]}) for n in range(20)])
+    ]
+    assert marks == [1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0]  # the last has no successor
+    kb = KnowledgeBase(text)
+    kb.insert("a", [(n,) for n in range(40)])
+    updates = [Change(insert={"b": [(n,)]}, delete={"b": [(n - 1,)]} if n else {}) for n in range(20)]
+    marks = [result.statistics.explicit_marks for result in kb.stream(updates)]
+    assert marks == [1] * 19 + [0]

@@ -145,7 +145,7 @@ class Recorded:
 
 def test_it_looks_one_update_ahead_and_no_further() -> None:
     source = Recorded(list(CHANGES), there=1)
-    stream = KnowledgeBase(RULES).stream(source)
+    stream = KnowledgeBase(RULES).stream(source, strategy="bf-marking")
     assert source.calls == []
     next(stream)
     assert source.calls == ["take", "now"]
@@ -183,7 +183,7 @@ def test_a_slow_consumer_holds_the_producer_back() -> None:
             produced.append(len(produced))
             yield Change(insert={"edge": [(len(produced), 0)]})
 
-    with KnowledgeBase(RULES).stream(endless(), queue_size=4) as stream:
+    with KnowledgeBase(RULES).stream(endless(), queue_size=4, strategy="bf-marking") as stream:
         until(lambda: stream.waiting == 4)
         time.sleep(0.2)
         assert len(produced) == 5  # four wait in the queue, one in the hand of the reader

@@ -63,7 +63,7 @@ def stream(
     strict: Strict = False,
     strategy: Annotated[
         StreamStrategy, typer.Option("--strategy", help="The maintenance strategy; all give the same facts.")
-    ] = StreamStrategy.BF_MARKING,
+    ] = StreamStrategy.AUTO,
     follow: Annotated[
         bool, typer.Option("--follow", help="Wait for more updates at the end of the file, until Ctrl-C.")
     ] = False,

@@ -41,7 +41,7 @@ class Streaming:
         self,
         source: Any,
         *,
-        strategy: str | MarkingStrategy = "bf-marking",
+        strategy: str | MarkingStrategy = "auto",
         policy: str = "reject",
         largest: int = 1_000_000,
         queue_size: int = 64,

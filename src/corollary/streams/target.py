@@ -26,9 +26,12 @@ from corollary.streams.updates import Arrived
 from corollary.transactions import Change, TransactionResult
 
 if TYPE_CHECKING:
+    from corollary.engines.embedded.engine import EmbeddedEngine
     from corollary.engines.embedded.marking.region import Upcoming
     from corollary.engines.embedded.marking.strategy import MarkingStrategy
     from corollary.results import Result
+
+_MANY_PAIRS = 500  # a closure with fewer is followed faster fact by fact, together with the rules around it
 
 # -- known codes -------------------------------------------------------------------------------------------------------
 
@@ -148,9 +151,11 @@ class Target:
         """Begins an exclusive operation on the knowledge base."""
         self._codes = KnownCodes(backend)
         self._largest = largest
-        self.strategy = _strategy_named(strategy) if isinstance(strategy, str) else strategy
+        self._adapts = strategy == "auto"
+        self._known_facts = _MANY_PAIRS
         with operation() as run:
             kb.materialise()
+            self.strategy = _strategy_named(strategy, backend.engine) if isinstance(strategy, str) else strategy
             # In a directory, a switch of strategy is a version, which waits for the first change.
             if self.strategy is not None and not is_stored:
                 backend.engine.begin_stream(self.strategy, run)
@@ -190,11 +195,18 @@ class Target:
             self._check_predicates(change, update.place)
             prepared = self._prepared(update)
             self._check_deleted(prepared, update)
+            self._adapt()
             if self.strategy is not None:
                 self.strategy.look = look
             encoded = Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules)
             result = self._apply(encoded, self.strategy)  # another stream may have changed the strategy in between
             return result, self._statistics(result)
+
+    def _adapt(self) -> None:
+        """Choose once more after the facts that are followed one by one have doubled: closures among them may be large."""
+        if self._adapts and self.strategy is not None and self.strategy.facts > self._known_facts:
+            self._known_facts = 2 * self.strategy.facts
+            self.strategy = _adapting(self._backend.engine)
 
     def _statistics(self, result: TransactionResult) -> UpdateStatistics:
         instances = sum(step.instances for step in result.report.steps)
@@ -257,14 +269,25 @@ class Target:
                 raise ProgramError([Diagnostic(catalogue.ABSENT_FACT, message)])
 
 
-def _strategy_named(name: str) -> MarkingStrategy | None:
+def _strategy_named(name: str, engine: EmbeddedEngine) -> MarkingStrategy | None:
     """Return a strategy that works fact by fact; None if the knowledge base uses its own strategy."""
     from corollary.engines.embedded.marking.region import METHODS
     from corollary.engines.embedded.marking.strategy import MarkingStrategy
 
     if name == "sets":
         return None
-    return MarkingStrategy(METHODS["bf-marking"], adapts=True) if name == "auto" else MarkingStrategy(METHODS[name])
+    if name == "auto":
+        return _adapting(engine)
+    return MarkingStrategy(METHODS[name])
+
+
+def _adapting(engine: EmbeddedEngine) -> MarkingStrategy:
+    """Return the strategy that suits a stream at its beginning, or when its closures have grown: large ones are kept."""
+    from corollary.engines.embedded.marking.region import METHODS
+    from corollary.engines.embedded.marking.strategy import MarkingStrategy
+
+    closed = {name for name in engine.closed_predicates if engine.count(name) > _MANY_PAIRS}
+    return MarkingStrategy(METHODS["bf-marking"], adapts=True, closed=closed if engine.keeps_closures else None)
 
 
 def _not_streamed(message: str, hint: str) -> ProgramError:

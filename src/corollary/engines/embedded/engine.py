@@ -18,7 +18,7 @@ from corollary.engines.base import EXPLICIT, ChangeJournal
 from corollary.engines.embedded.evaluation import Evaluation, FactCount, Plans, RelationStore, Report
 from corollary.engines.embedded.kernels.runner import CORES, Work
 from corollary.engines.embedded.maintenance.changing_facts import EmbeddedChangingFacts, FactChange
-from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate
+from corollary.engines.embedded.maintenance.closed_predicate import ClosedPredicate, closing_steps
 from corollary.engines.embedded.maintenance.from_scratch import (
     Compared,
     VisibleFacts,
@@ -48,7 +48,7 @@ from corollary.program import Comparison, Query, Rule
 from corollary.reasoning.maintain.chooser import Strategy, by_instances, is_large
 from corollary.reasoning.maintain.from_scratch import change_from_scratch
 from corollary.reasoning.maintain.report import Outcome, StepReport
-from corollary.reasoning.maintain.step_rules import ATOMS_TO_INDEX, StepForms
+from corollary.reasoning.maintain.step_rules import ATOMS_TO_INDEX, StepForms, steps_in_order
 from corollary.reasoning.maintain.transaction import Maintainer
 from corollary.reasoning.run import Run, leave_out
 
@@ -128,8 +128,8 @@ class EmbeddedEngine:
         self._strategy = self._plain_strategy = by_instances(strategy)
         self._index = index if updates else "hash"
         self._indexing: YieldStrategy | None = None
-        keeps_closures = self._strategy.follows_closures and "closures" not in without
-        self._closed: dict[str, ClosedPredicate] | None = {} if keeps_closures else None
+        self.keeps_closures = self._strategy.follows_closures and "closures" not in without
+        self._closed: dict[str, ClosedPredicate] | None = {} if self.keeps_closures else None
         self._plans: Plans = {}  # of the last materialisation with these rules
         self._is_restored = False
         self._is_exact = False  # no constant equals another one while rules run
@@ -424,6 +424,11 @@ class EmbeddedEngine:
                 store.relation(predicate, relation.arity).append_distinct(relation.facts, owner)
         add_explicit_predicates(store, self._graph)
         return store
+
+    @property
+    def closed_predicates(self) -> list[str]:
+        """The predicates that hyper-nodes close, whether they are kept as closures or not."""
+        return [predicate for _, predicate in closing_steps(steps_in_order(self._graph))]
 
     # -- streams -----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ difference that a change makes is exact, so nothing is overdeleted (paper 002, s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from corollary.engines.embedded.closures.closure import TooLarge
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation
 from corollary.engines.embedded.relations.relation import Codes, Relation
 from corollary.engines.embedded.values.universe import Universe, may_equal_others
+from corollary.planning.steps import RuleStep, Step
 
 T = TypeVar("T")
 _CLOSURES = (
@@ -42,6 +43,14 @@ def closure_module(modules: tuple[Module, ...]) -> Module | None:
     is_linear = modules[0].step is not None
     # With the guard, a chain of steps may not pass through its own target: only rules get that right.
     return None if is_linear and modules[0].guarded else modules[0]
+
+
+def closing_steps(steps: Iterable[Step]) -> Iterator[tuple[Step, str]]:
+    """The steps that are nothing but one closure, each with the predicate that it closes."""
+    for step in steps:
+        module = closure_module(step.modules) if isinstance(step, RuleStep) and step.recursive else None
+        if module is not None and module.predicate is not None:
+            yield step, module.predicate
 
 
 class ClosedPredicate:

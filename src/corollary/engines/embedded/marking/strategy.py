@@ -6,11 +6,12 @@ steps follow changes as usual.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 
 import numpy as np
 
 from corollary.analysis import RuleGraph
+from corollary.engines.embedded.maintenance.closed_predicate import closing_steps
 from corollary.engines.embedded.maintenance.maintained_relation import MaintainedRelation, Numbers, distinct
 from corollary.engines.embedded.maintenance.transaction import EmbeddedTransaction
 from corollary.engines.embedded.marking.region import FactsByPredicate, Method, Region, Upcoming
@@ -37,11 +38,16 @@ def is_region(step: Step) -> bool:
     return step.owner.startswith(_PREFIX)
 
 
-def region_steps(graph: RuleGraph) -> dict[Step, str]:
-    """Return the steps in order, with those of positive rules merged into regions; each with its name for reports."""
+def region_steps(graph: RuleGraph, closed: Set[str] = frozenset()) -> dict[Step, str]:
+    """Return the steps in order, with those of positive rules merged into regions; each with its name for reports.
+
+    Steps that close one of the predicates in `closed` stay outside.
+    """
     names = steps_in_order(graph)
     order = list(names)
     members: set[Step] = {step for step in order if isinstance(step, RuleStep) and _may_join(step)}
+    if closed:
+        members -= {step for step, predicate in closing_steps(order) if predicate in closed}
     levels = _levels(order, members)
     while strangers := _sharing_a_predicate(order, members, levels):
         members -= strangers
@@ -103,37 +109,44 @@ def _inputs(step: Step) -> set[str]:
 # -- strategy ----------------------------------------------------------------------------------------------------------
 
 _LARGE = 2_000  # facts; smaller changes are always followed fact by fact
+_TRIAL = 64  # updates that are looked ahead at, to see whether a mark is ever passed on
+_PAUSE = 1_024  # updates without looking ahead after a trial in which none was
 
 
 class MarkingStrategy(Strategy):
     """Marking as a strategy; `look` is called for the next update while one is processed; `statistics` are those of the
     last transaction.
 
-    If it adapts, large changes are left to the set-at-a-time strategies.
+    If it adapts, large changes are left to the set-at-a-time strategies, and marks are made only while some are passed on
+    by rules: others save no work. Given a set of predicates (`closed`), it keeps their closures, outside of regions.
     """
 
-    follows_closures = False
     replaces = True
     keeps_facts = True
 
-    def __init__(self, method: Method, *, adapts: bool = False) -> None:
+    def __init__(self, method: Method, *, adapts: bool = False, closed: Set[str] | None = None) -> None:
         super().__init__()
+        self.follows_closures = closed is not None
+        self._closed = closed or frozenset()
         self.name = self.recursive_name = method.name
         self.method = method
         self.look: Callable[[], Upcoming | None] = lambda: None
         self.statistics = MarkingStatistics()
         self._adapts = adapts
         self._others = by_instances("auto")
+        self._looked, self._passed_on = 0, 0  # updates of this trial, and the marks that rules have passed on in it
+        self._pause = 0
         self._regions: dict[str, Region] = {}
         self._changes: tuple[FactsByPredicate, FactsByPredicate] = ({}, {})  # outside the current region
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
-        return region_steps(graph)
+        return region_steps(graph, self._closed)
 
     def prepare(self, steps: Sequence[StepForms], transaction: EmbeddedTransaction) -> None:
         """Make sure, before a transaction, that every region has its facts."""
+        self._judge_marks()
         self.statistics = MarkingStatistics()
         wanted = {step.owner: step.rules for step in steps if is_region(step.step)}
         for owner in self._regions.keys() - wanted.keys():
@@ -141,6 +154,27 @@ class MarkingStrategy(Strategy):
         for owner, rules in wanted.items():
             if owner not in self._regions:
                 self._regions[owner] = self._new_region(rules, transaction)
+
+    def _judge_marks(self) -> None:
+        """Learn from the last update whether looking ahead is worth its time."""
+        if not self._adapts:
+            return
+        if self._pause:
+            self._pause -= 1
+        elif self.statistics.explicit_marks:
+            self._looked += 1
+            self._passed_on += self.statistics.implicit_marks
+            if self._looked == _TRIAL:
+                self._pause = 0 if self._passed_on else _PAUSE
+                self._looked = self._passed_on = 0
+
+    def _look(self) -> Upcoming | None:
+        return self.look() if not self._pause else None
+
+    @property
+    def facts(self) -> int:
+        """The number of facts in regions."""
+        return sum(region.size for region in self._regions.values())
 
     def forget(self) -> None:
         """Drop the regions after a transaction was given up, because they have seen its changes."""
@@ -201,7 +235,7 @@ class MarkingStrategy(Strategy):
 
     def _follow(self, region: Region, task: Task, deleted: FactsByPredicate, inserted: FactsByPredicate) -> None:
         transaction, owner = task.facts.state, task.step.owner
-        change = region.update(deleted, inserted, self.look)
+        change = region.update(deleted, inserted, self._look)
         for name, rows in change.lost.items():
             maintained = transaction.relation(name, rows.shape[1])
             numbers = maintained.locate(rows)
