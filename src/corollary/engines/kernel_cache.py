@@ -20,7 +20,8 @@ from numba.core import caching
 
 _PACKAGE = Path(__file__).parent.parent
 _WITH_KERNELS = ("engines", "io", "store")
-_KERNEL = re.compile(rb"^from numba import|^import numba|marking\.compiled import", re.M)
+_OWN_DECORATORS = "embedded"
+_KERNEL = re.compile(rb"^from numba import|^import numba", re.M)
 _IMPORT = re.compile(rb"^from (corollary[.\w]+) import", re.M)
 _CACHED = re.compile(r"-([0-9a-f]{12})\.[^-]*\.nb[ic]$")
 _TIDIED: set[str] = set()  # directories that are already tidy
@@ -28,9 +29,14 @@ _TIDIED: set[str] = set()  # directories that are already tidy
 
 @cache
 def digest() -> str:
-    """Return a digest of all files with kernels and of the files that they import."""
+    """Return a digest of all files with kernels and of the files that they import.
+
+    Files of the embedded engine may have kernels without a word of numba: their decorators come from files beside them.
+    """
     texts = {path: path.read_bytes() for part in _WITH_KERNELS for path in (_PACKAGE / part).rglob("*.py")}
-    texts = {path: text for path, text in texts.items() if _KERNEL.search(text)}
+    kernels = {path for path, text in texts.items() if _KERNEL.search(text)}
+    folders = {path.parent for path in kernels if _OWN_DECORATORS in path.parts}
+    texts = {path: text for path, text in texts.items() if path in kernels or path.parent in folders}
     names = {name.decode() for text in texts.values() for name in _IMPORT.findall(text)}
     for part in (_PACKAGE.parent.joinpath(*name.split(".")) for name in names):
         for path in (part.with_suffix(".py"), part / "__init__.py"):

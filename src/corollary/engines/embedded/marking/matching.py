@@ -151,16 +151,15 @@ def _next_of_plan(
                 and _passes(rules, rules.levels[at, L_TESTS], rules.levels[at, L_TESTS_END], frame, order)
             ):
                 break
-            if scalars[LEFT] <= 0:  # as after an instance: the search continues after this fact
-                frame[chosen + level] = fact
-                frame[F_LEVEL] = level
-                return np.int64(PAUSE)
             fact = _following(table, rules, at, fact)
         if fact == NONE:
             level -= 1
             if level < 0:
                 frame[F_LEVEL] = _DONE
                 return np.int64(NONE)
+            if scalars[LEFT] <= 0:  # not within a chain, whose loop a check would slow down by half
+                frame[F_LEVEL] = level
+                return np.int64(PAUSE)
             fact = _following(table, rules, first + level, frame[chosen + level])
             continue
         frame[chosen + level] = fact
