@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from corollary.results import Result
 
 _MANY_PAIRS = 500  # a closure with fewer is followed faster fact by fact, together with the rules around it
+_FEW = 100  # facts; an update with fewer makes no large closure out of a small one
 
 # -- known codes -------------------------------------------------------------------------------------------------------
 
@@ -195,18 +196,31 @@ class Target:
             self._check_predicates(change, update.place)
             prepared = self._prepared(update)
             self._check_deleted(prepared, update)
-            self._adapt()
+            self._adapt(prepared)
             if self.strategy is not None:
                 self.strategy.look = look
             encoded = Change(prepared.insert, prepared.delete, change.add_rules, change.remove_rules)
             result = self._apply(encoded, self.strategy)  # another stream may have changed the strategy in between
             return result, self._statistics(result)
 
-    def _adapt(self) -> None:
-        """Choose once more after the facts that are followed one by one have doubled: closures among them may be large."""
-        if self._adapts and self.strategy is not None and self.strategy.facts > self._known_facts:
-            self._known_facts = 2 * self.strategy.facts
-            self.strategy = _adapting(self._backend.engine)
+    def _adapt(self, update: Prepared) -> None:
+        """Choose closures to keep once more after the facts that are followed one by one have doubled, or are about to."""
+        if not self._adapts or self.strategy is None:
+            return
+        known, coming = self.strategy.facts, sum(len(facts.codes) for facts in update.insert.values())
+        if coming > max(_FEW, known):
+            self._keep_closures(0)
+            self._known_facts = -1  # the next update looks at what has become of them
+        elif known > self._known_facts:
+            self._keep_closures(_MANY_PAIRS)
+            self._known_facts = 2 * known
+
+    def _keep_closures(self, least: int) -> None:
+        """Keep the closures of at least so many pairs."""
+        assert self.strategy is not None
+        closed = _closures(self._backend.engine, least)
+        if closed != self.strategy.closed:
+            self.strategy = _adapting(closed)
 
     def _statistics(self, result: TransactionResult) -> UpdateStatistics:
         instances = sum(step.instances for step in result.report.steps)
@@ -277,17 +291,22 @@ def _strategy_named(name: str, engine: EmbeddedEngine) -> MarkingStrategy | None
     if name == "sets":
         return None
     if name == "auto":
-        return _adapting(engine)
+        return _adapting(_closures(engine, _MANY_PAIRS))
     return MarkingStrategy(METHODS[name])
 
 
-def _adapting(engine: EmbeddedEngine) -> MarkingStrategy:
-    """Return the strategy that suits a stream at its beginning, or when its closures have grown: large ones are kept."""
+def _adapting(closed: frozenset[str] | None) -> MarkingStrategy:
+    """Return the strategy of streams that keeps these closures; None if the knowledge base keeps none."""
     from corollary.engines.embedded.marking.region import METHODS
     from corollary.engines.embedded.marking.strategy import MarkingStrategy
 
-    closed = {name for name in engine.closed_predicates if engine.count(name) > _MANY_PAIRS}
-    return MarkingStrategy(METHODS["bf-marking"], adapts=True, closed=closed if engine.keeps_closures else None)
+    return MarkingStrategy(METHODS["bf-marking"], adapts=True, closed=closed)
+
+
+def _closures(engine: EmbeddedEngine, least: int) -> frozenset[str] | None:
+    if not engine.keeps_closures:
+        return None
+    return frozenset(name for name in engine.closed_predicates if engine.count(name) >= least)
 
 
 def _not_streamed(message: str, hint: str) -> ProgramError:

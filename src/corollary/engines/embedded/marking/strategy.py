@@ -124,10 +124,10 @@ class MarkingStrategy(Strategy):
     replaces = True
     keeps_facts = True
 
-    def __init__(self, method: Method, *, adapts: bool = False, closed: Set[str] | None = None) -> None:
+    def __init__(self, method: Method, *, adapts: bool = False, closed: frozenset[str] | None = None) -> None:
         super().__init__()
         self.follows_closures = closed is not None
-        self._closed = closed or frozenset()
+        self.closed = closed
         self.name = self.recursive_name = method.name
         self.method = method
         self.look: Callable[[], Upcoming | None] = lambda: None
@@ -142,7 +142,7 @@ class MarkingStrategy(Strategy):
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def steps(self, graph: RuleGraph) -> dict[Step, str]:
-        return region_steps(graph, self._closed)
+        return region_steps(graph, self.closed or frozenset())
 
     def prepare(self, steps: Sequence[StepForms], transaction: EmbeddedTransaction) -> None:
         """Make sure, before a transaction, that every region has its facts."""
