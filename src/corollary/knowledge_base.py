@@ -86,6 +86,7 @@ class KnowledgeBase(Stored, Streaming):
         wrong = [*check_evaluable(queries=self.program.queries), *check_functions(self.program)]
         if wrong := [*wrong, *check_rule_names(self.settings, names)]:
             raise ProgramError(wrong)
+        self._run: Run | None = None
         self._lock = threading.RLock()  # a change excludes readers: they see what was before it or what is after it
         self._subscribers: dict[str, list[Callable[[Result, Result], None]]] = {}
         self._has_other_facts = False
@@ -141,10 +142,23 @@ class KnowledgeBase(Stored, Streaming):
         finished: Callable[[NodeReport], None] | None = None,
         at_round: Callable[[int], None] | None = None,
     ) -> Iterator[Run]:
-        """Run one operation at a time, under its limits; signals wait until it can be undone or is over."""
-        with self._lock, Run(self.limits, watch=watch, finished=finished, at_round=at_round) as run:
-            self._backend.obey(run.limits)
-            yield run
+        """Run one operation at a time, under its limits; signals wait until it can be undone or is over.
+
+        Operations inside another one are part of it, until it is sealed or stopped: what its subscribers do afterwards is
+        limited again.
+        """
+        with self._lock:
+            outer = self._run
+            if outer is not None and outer.is_open and not (watch or finished or at_round):
+                yield outer
+                return
+            with Run(self.limits, watch=watch, finished=finished, at_round=at_round) as run:
+                self._backend.obey(run.limits)
+                self._run = run
+                try:
+                    yield run
+                finally:
+                    self._run = outer
 
     # -- changes -----------------------------------------------------------------------------------------------------
 

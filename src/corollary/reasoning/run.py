@@ -143,6 +143,11 @@ class Run:
     def is_sealed(self) -> bool:
         return self._is_sealed
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the run is neither sealed nor stopped."""
+        return not self._is_sealed and not self._is_stopped
+
     @contextmanager
     def interruptible(self) -> Iterator[None]:
         """Let signals act at once inside the block, which waits for something outside and leaves nothing half done."""
