@@ -84,4 +84,7 @@ def _latencies(outcome: Outcome) -> Sheet:
         ]
         for one in outcome.latencies
     ]
-    return Sheet("A long drive through the city", columns, rows)
+    return Sheet(_OF_ONE_BY_ONE[outcome.experiment], columns, rows)
+
+
+_OF_ONE_BY_ONE = {"long": "A long drive through the city", "closures": "Edges of a closure"}
