@@ -108,6 +108,9 @@ OPTIMISATIONS = (
     "join-condition", "constants", "duplicates", "literal-order", "subsumed-rules", "rule-order",
 )  # fmt: skip
 """What `without` may leave out: the ways in which rules run, and the passes over their text."""
+SEMI_NAIVE = "semi-naive"
+"""Evaluating recursive rules over the facts of the last round; without it, every round runs over all facts."""
+EVALUATIONS = (SEMI_NAIVE, "naive")
 
 
 def _setting(
@@ -167,6 +170,12 @@ class Settings:
     mixed_arities: bool = _setting(
         False, "one name with several numbers of arguments is several predicates, `p/1` and `p/2`", stored=True
     )
+    evaluation: str = _setting(
+        SEMI_NAIVE,
+        "how recursive rules are derived: from the facts of the last round, or each round from all",
+        EVALUATIONS,
+        stored=True,
+    )
     strategy: str = _setting("auto", "how recursive rules are maintained", STRATEGIES, stored=True)
     index: str | Mapping[str, str] = _setting("auto", "how changed facts find matching facts", INDEXES)
     mode: str = _setting("auto", "how queries are answered before everything has been derived", MODES)
@@ -213,6 +222,11 @@ class Settings:
     @property
     def discards_errors(self) -> bool:
         return self.on_error == "discard"
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """What is not used to derive facts: optimisations, and with naive evaluation whatever would take its place."""
+        return self.without | {SEMI_NAIVE, "closures", "small-rounds"} if self.evaluation == "naive" else self.without
 
     def allowing(self, allow: Collection[str]) -> frozenset[str]:
         """Return the permissions of rules that arrive at run time, including those that a call

@@ -261,6 +261,8 @@ class _Drawer:
         left_out = tuple(one for one in OPTIMISATIONS if self._choose.random() < 0.2)
         if self._chance(0.3, "without") and left_out:
             settings["without"] = left_out
+        if self._chance(0.1, "without") and not self._is_on_spark:
+            settings["evaluation"] = "naive"
         if self._chance(0.1, "limits"):
             settings["limits"] = self._limits()
         elif any("n1" in one for one in self._extra):

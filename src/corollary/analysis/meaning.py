@@ -29,7 +29,7 @@ class Meaning:
     def of(cls, settings: Settings) -> Meaning:
         return cls(
             settings.semantics, settings.unsafe, settings.mixed_arities, settings.precision, settings.stratification,
-            settings.strategy in WITH_MODULES and "closures" not in settings.without,
+            settings.strategy in WITH_MODULES and "closures" not in settings.left_out,
         )  # fmt: skip
 
     @cached_property

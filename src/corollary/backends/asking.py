@@ -61,7 +61,7 @@ class Asking:
             asked,
             explicit,
             taken,
-            self._settings.without,
+            self._settings.left_out,
             outside,
             computes=self._settings.discards_errors,
         )

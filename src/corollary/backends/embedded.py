@@ -60,7 +60,7 @@ class EmbeddedBackend:
         settings = self.settings
         engine = EmbeddedEngine(
             self._graph,
-            without=settings.without,
+            without=settings.left_out,
             discards_errors=settings.discards_errors,
             updates=settings.updates,
             strategy=settings.strategy,

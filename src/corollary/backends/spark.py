@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def _not_on_spark(message: str) -> ProgramError:
+    return ProgramError([Diagnostic(catalogue.BAD_SETTINGS, message, hint='engine="embedded" has it')])
+
+
 class SparkBackend:
     """Starts Spark with the first fact or rule; `session` is the user's, or None for one in this process.
 
@@ -67,8 +71,11 @@ class SparkBackend:
     ) -> None:
         wanted = {settings.index} if isinstance(settings.index, str) else set(settings.index.values())
         if "yield" in wanted:
-            message = "the setting index asks for the Yield index, which the Spark engine does not have"
-            raise ProgramError([Diagnostic(catalogue.BAD_SETTINGS, message, hint='engine="embedded" has it')])
+            raise _not_on_spark("the setting index asks for the Yield index, which the Spark engine does not have")
+        if settings.evaluation == "naive":
+            raise _not_on_spark(
+                "the setting evaluation asks for naive evaluation, which the Spark engine does not have"
+            )
         self._graph = graph
         self.settings = settings
         self._depth = settings.limits.depth

@@ -44,6 +44,7 @@ from corollary.planning import (
 from corollary.planning.normal_form import alternates
 from corollary.planning.steps import is_auxiliary
 from corollary.program import Atom, Variable
+from corollary.settings import SEMI_NAIVE
 
 _SMALL_ROUNDS = 6  # rounds with few rows after which the next ones run in the kernel
 _LONG = 200  # rounds until something that did not work is tried again
@@ -277,6 +278,9 @@ class Evaluation:
     def _fixpoint(self, rules: Sequence[NormalRule], heads: dict[str, int], report: Report) -> None:
         for predicate, arity in heads.items():
             self.store.relation(predicate, arity)
+        if SEMI_NAIVE in self._without:
+            self._run_naively(rules, heads, report)
+            return
         self._growing = dict.fromkeys(heads, (0, 0))
         # By rule, the predicates that it reads: with many rules and many heads, all heads would be too much.
         seen = [dict.fromkeys(predicates_of_body(rule.body) & heads.keys(), 0) for rule in rules]
@@ -285,6 +289,16 @@ class Evaluation:
             self._see_new_rows(seen_rows)
             self._run(rule, None, report)
         self._run_rounds(rules, heads, seen, report)
+
+    def _run_naively(self, rules: Sequence[NormalRule], heads: Iterable[str], report: Report) -> None:
+        """Run all rules over all facts, round by round, until a round finds nothing new."""
+        relations = [self.store.relations[name] for name in heads]
+        size = -1
+        while size != (size := sum(relation.size for relation in relations)):
+            self._count_round(report)
+            self._growing = {name: (0, self.store.relations[name].size) for name in heads}
+            for rule in rules:
+                self._run(rule, None, report)
 
     def _run_rounds(
         self, rules: Sequence[NormalRule], heads: Iterable[str], seen: Sequence[dict[str, int]], report: Report
