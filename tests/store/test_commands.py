@@ -45,6 +45,28 @@ def test_an_update_explains_how_it_was_followed(place: Path) -> None:
     assert re.search(r"(?m)^\{r2\}  right-linear: \+7 -0 facts", run.stdout)
 
 
+def test_rules_of_a_directory_are_listed_planned_and_drawn(place: Path) -> None:
+    corollary("update", "kb", "--insert", "more.dl", "--add-rules", "back.dl", cwd=place)
+    listed = corollary("rules", "kb", "--no-text", cwd=place)
+    assert listed.returncode == 0, listed.stderr
+    assert [line.split() for line in listed.stdout.splitlines()[2:]] == [
+        ["r1", "{r1}", "nonrecursive", "counting", "4"],
+        ["r2", "{r2}", "right-linear", "right-linear", "6"],
+        ["back", "{back}", "nonrecursive", "counting", "10"],
+    ]
+    plan = corollary("rules", "kb", "--remove", "r1", "--plan", cwd=place)
+    assert "directly influenced (DIHN): {r1}" in plan.stdout
+    drawn = corollary("graph", "kb", "--remove", "r1", cwd=place)
+    assert "{back}" in drawn.stdout
+    entries = corollary("yield", "kb", "--rule", "r2", cwd=place)
+    assert entries.returncode == 0, entries.stderr
+    assert "edge(1, 2)" in entries.stdout
+    refused = corollary("rules", "kb", "--facts", "facts", cwd=place)
+    assert refused.returncode == 2
+    assert "has its own facts" in refused.stderr
+    assert corollary("log", "kb", cwd=place).stdout.count("version") <= 3  # nothing was changed
+
+
 def test_the_log_tells_when_and_why(place: Path) -> None:
     corollary("update", "kb", "--insert", "more.dl", cwd=place)
     lines = corollary("log", "kb", cwd=place).stdout.splitlines()

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from corollary.analysis import analyse_texts
+from corollary.cli.options import Data
 from corollary.cli.output import ExitCode, print_diagnostics, read_rules, read_sources
 from corollary.cli.rules import AddedRules, RemovedRules
+from corollary.cli.stores import ProgramsOrStore, opened_store
 from corollary.language import TRUSTED, goes_on
 from corollary.reasoning import edit_rules
 
@@ -45,7 +47,7 @@ def print_picture(text: str, out: Path | None) -> None:
 
 
 def graph(
-    files: Annotated[list[Path], typer.Argument(help="Program files, read as one program; - is the standard input.")],
+    files: ProgramsOrStore,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The file to write; its ending (.svg .dot .mmd .txt) chooses the format."),
@@ -65,7 +67,8 @@ def graph(
     """
     from corollary.pictures import draw, draw_change  # only this command and `yield` draw
 
-    analysis = analyse_texts(*read_sources(files))
+    kb = opened_store(files, Data())
+    analysis = kb.analysis if kb is not None else analyse_texts(*read_sources(files))
     if any(diagnostic.code.startswith("E1") for diagnostic in analysis.errors):
         print_diagnostics(analysis.errors)
         raise typer.Exit(ExitCode.PROGRAM)

@@ -26,8 +26,7 @@ from corollary.cli.options import (
 )
 from corollary.cli.output import print_diagnostics, read_sources, terminal
 from corollary.cli.run import derive, print_answers, print_json_answers
-from corollary.cli.stores import VersionOption, open_store
-from corollary.knowledge_base import KnowledgeBase
+from corollary.cli.stores import VersionOption, opened_store
 
 
 def query(
@@ -58,9 +57,8 @@ def query(
 ) -> None:
     """Answer one query over a program and its data, or over a knowledge base made by `corollary init`."""
     data = Data(facts, facts_header, rdf or (), strict, rejects, rdf_base=rdf_base)
-    if file.is_dir():
-        kb = _stored(file, version, data)
-    else:
+    kb = opened_store([file], data, version)
+    if kb is None:
         chosen = chosen_settings(
             settings,
             set_,
@@ -82,11 +80,3 @@ def query(
         print_json_answers(kb, asked)
     else:
         print_answers(kb, asked, echo=False)
-
-
-def _stored(path: Path, version: int | None, data: Data) -> KnowledgeBase:
-    if data != Data():
-        raise typer.BadParameter(
-            "not for a knowledge base in a directory, which has its own facts; `corollary update` changes them"
-        )
-    return open_store(path, version)

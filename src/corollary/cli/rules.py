@@ -13,7 +13,6 @@ from corollary.cli.options import (
     Facts,
     FactsHeader,
     InputsRoot,
-    Programs,
     Rdf,
     RdfBase,
     chosen_settings,
@@ -21,6 +20,7 @@ from corollary.cli.options import (
 )
 from corollary.cli.output import read_rules, read_sources, table_lines, terminal
 from corollary.cli.run import derive
+from corollary.cli.stores import ProgramsOrStore, opened_store
 from corollary.knowledge_base import KnowledgeBase
 from corollary.settings import ALLOWED
 
@@ -34,7 +34,7 @@ RemovedRules = Annotated[
 
 
 def rules(
-    files: Programs,
+    files: ProgramsOrStore,
     facts: Facts = None,
     facts_header: FactsHeader = False,
     rdf: Rdf = None,
@@ -50,7 +50,8 @@ def rules(
         bool, typer.Option("--json", help="With --plan: print one JSON object instead of text.")
     ] = False,
 ) -> None:
-    """List the rules: their hyper-node, its module, how it is maintained, and how many facts it derives.
+    """List the rules of a program, or of a knowledge base in a directory: the hyper-node of each, its module, how it is
+    maintained, and how many facts it derives.
 
     A hyper-node is a group of mutually recursive rules, which are evaluated together; a rule that is part of no cycle is
     a hyper-node by itself.
@@ -64,14 +65,13 @@ def rules(
     if plan:
         if data != Data():
             raise typer.BadParameter("a plan needs no facts: leave --facts and --rdf out", param_hint="--plan")
-        _print_plan(
-            KnowledgeBase.from_sources(read_sources(files), settings=settings), add or (), remove or (), as_json
-        )
+        kb = opened_store(files, data) or KnowledgeBase.from_sources(read_sources(files), settings=settings)
+        _print_plan(kb, add or (), remove or (), as_json)
         return
     if add or remove or as_json:
         hint = "add --plan to see what the change would do; `corollary update` changes a knowledge base in a directory"
         raise typer.BadParameter(hint, param_hint="--add" if add else "--remove" if remove else "--json")
-    kb = open_knowledge_base(read_sources(files), data, settings)
+    kb = opened_store(files, data) or open_knowledge_base(read_sources(files), data, settings)
     derive(kb)
     header = ["rule", "hyper-node", "module", "maintained by", "derives", *(["text"] if text else [])]
     rows = [

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from corollary.cli.options import Data
 from corollary.cli.output import plural, terminal_for_errors
 from corollary.cli.progress import announce_compiling
 from corollary.diagnostics import Diagnostic, ProgramError, catalogue
@@ -20,6 +21,13 @@ from corollary.program import Clause, FactBlock, PrefixDeclaration, Program
 from corollary.program.arities import name_with_arity
 from corollary.transactions import TransactionResult
 
+ProgramsOrStore = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PROGRAM",
+        help="Program files, read as one program, or the directory of a knowledge base; - is the standard input.",
+    ),
+]
 StorePath = Annotated[Path, typer.Argument(metavar="PATH", help="The directory of the knowledge base.")]
 VersionOption = Annotated[
     int | None, typer.Option("--version", metavar="N", help="Read this version instead of the latest.")
@@ -29,6 +37,17 @@ VersionOption = Annotated[
 def open_store(path: Path, version: int | None = None, engine: str = "embedded") -> KnowledgeBase:
     announce_compiling()
     return KnowledgeBase.open(path, version=version, engine=engine)
+
+
+def opened_store(paths: Sequence[Path], data: Data, version: int | None = None) -> KnowledgeBase | None:
+    """Open the knowledge base in a directory, if that is the only path; None if the paths are programs."""
+    if len(paths) != 1 or not paths[0].is_dir():
+        return None
+    if data != Data():
+        raise typer.BadParameter(
+            "not for a knowledge base in a directory, which has its own facts; `corollary update` changes them"
+        )
+    return open_store(paths[0], version)
 
 
 def read_facts(kb: KnowledgeBase, files: Sequence[Path]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from corollary.cli.options import (
     Facts,
     FactsHeader,
     InputsRoot,
-    Programs,
     Rdf,
     RdfBase,
     SetOptions,
@@ -27,6 +26,7 @@ from corollary.cli.options import (
 )
 from corollary.cli.output import ExitCode, read_sources, terminal
 from corollary.cli.run import derive
+from corollary.cli.stores import ProgramsOrStore, opened_store
 from corollary.diagnostics import ProgramError, catalogue
 from corollary.knowledge_base import KnowledgeBase
 from corollary.language import parse_program
@@ -43,7 +43,7 @@ _ENDINGS = {".json": YieldForm.JSON, ".txt": YieldForm.TEXT}
 
 
 def yield_index(
-    files: Programs,
+    files: ProgramsOrStore,
     rule: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,10 +81,9 @@ def yield_index(
     The index is built over the visible facts to be looked at, whether or not the rule uses one; nothing is changed.
     `corollary yield PROGRAM -o index.svg` draws it.
     """
-    kb = open_knowledge_base(
-        read_sources(files),
-        Data(facts, facts_header, rdf or (), rdf_base=rdf_base),
-        chosen_settings(settings, set_, inputs_root=inputs_root),
+    data = Data(facts, facts_header, rdf or (), rdf_base=rdf_base)
+    kb = opened_store(files, data) or open_knowledge_base(
+        read_sources(files), data, chosen_settings(settings, set_, inputs_root=inputs_root)
     )
     place = _address(address) if address is not None else None
     derive(kb)
