@@ -225,7 +225,8 @@ class Settings:
 
     @property
     def left_out(self) -> frozenset[str]:
-        """What is not used to derive facts: optimisations, and with naive evaluation whatever would take its place."""
+        """The names of what deriving does without: the optimisations that are off, and whatever would replace naive
+        evaluation."""
         return self.without | {SEMI_NAIVE, "closures", "small-rounds"} if self.evaluation == "naive" else self.without
 
     def allowing(self, allow: Collection[str]) -> frozenset[str]:

@@ -49,13 +49,13 @@ def test_rules_of_a_directory_are_listed_planned_and_drawn(place: Path) -> None:
     corollary("update", "kb", "--insert", "more.dl", "--add-rules", "back.dl", cwd=place)
     listed = corollary("rules", "kb", "--no-text", cwd=place)
     assert listed.returncode == 0, listed.stderr
-    assert [line.split() for line in listed.stdout.splitlines()[2:]] == [
+    assert [line.replace("│", " ").split() for line in listed.stdout.splitlines()[2:]] == [
         ["r1", "{r1}", "nonrecursive", "counting", "4"],
         ["r2", "{r2}", "right-linear", "right-linear", "6"],
         ["back", "{back}", "nonrecursive", "counting", "10"],
     ]
     plan = corollary("rules", "kb", "--remove", "r1", "--plan", cwd=place)
-    assert "directly influenced (DIHN): {r1}" in plan.stdout
+    assert plan.stdout.splitlines()[-2:] == ["  1. {r2}    its facts may change", "  2. {back}  its facts may change"]
     drawn = corollary("graph", "kb", "--remove", "r1", cwd=place)
     assert "{back}" in drawn.stdout
     entries = corollary("yield", "kb", "--rule", "r2", cwd=place)
