@@ -9,7 +9,10 @@ from benchmarks.cliffs.experiments import EXPERIMENTS, SIZES, run_experiment
 from benchmarks.spark.record import Outcome
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in ("facts", "rules", "joins"))) for name in EXPERIMENTS],
+)
 def test_an_experiment_on_small_data_gives_the_right_numbers(name: str) -> None:
     outcome = Outcome(name, "quick")
     EXPERIMENTS[name](outcome, SIZES["quick"])

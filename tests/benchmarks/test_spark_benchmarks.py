@@ -52,6 +52,7 @@ def test_tiny_experiments_give_the_right_numbers(name: str, spark: SparkSession)
     assert outcome.verdicts == []  # tiny data have no targets
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_every_short_round_is_seen(spark: SparkSession) -> None:
     outcome = Outcome("rounds", "tiny")

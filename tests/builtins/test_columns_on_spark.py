@@ -28,7 +28,10 @@ PROGRAMS = {
 SETTINGS = SparkSettings(partitions=2, strategy="rounds")
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+LONG = ("new strings", "two texts")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in PROGRAMS])
 def test_rules_in_rounds_give_what_the_oracle_gives(name: str) -> None:
     kb = KnowledgeBase(PROGRAMS[name], engine=shared_session(), spark_settings=SETTINGS)
     for predicate, expected in evaluate(parse_program(PROGRAMS[name])).items():

@@ -156,16 +156,21 @@ v(0.3e0). v(0.30000000000000004e0). v(9).
 """
 
 
-@pytest.mark.parametrize("change_rows", [50_000, 1])
+FIRST_CHANGES = {
+    "facts": Change({"edge": [(3, 4)]}, {"edge": [(1, 2)]}),
+    "comparisons": Change({"v": [(2,)], "lonely": [(7,)]}, {"v": [(0.3,)]}),
+    "a rule": Change(add_rules=("extra: path(X, Y) :- back(Y, X), X < 9.",)),
+    "facts and a rule": Change({"edge": [("z", 9)]}, remove_rules=("second",)),
+}
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("change", "change_rows"),
     [
-        Change({"edge": [(3, 4)]}, {"edge": [(1, 2)]}),
-        Change({"v": [(2,)], "lonely": [(7,)]}, {"v": [(0.3,)]}),
-        Change(add_rules=("extra: path(X, Y) :- back(Y, X), X < 9.",)),
-        Change({"edge": [("z", 9)]}, remove_rules=("second",)),
+        pytest.param(change, rows, id=f"{name}-{rows}", marks=[pytest.mark.slow] * ((number + (rows == 1)) % 2))
+        for number, (name, change) in enumerate(FIRST_CHANGES.items())
+        for rows in (50_000, 1)
     ],
-    ids=["facts", "comparisons", "a rule", "facts and a rule"],
 )
 def test_what_was_derived_with_other_owners_is_part_of_the_first_change(
     spark: SparkSession, tmp_path: Path, change_rows: int, change: Change

@@ -42,7 +42,8 @@ def test_generated_changes_do_not_depend_on_sizes(
 
 
 @pytest.mark.parametrize(
-    "strategy", ["auto", "dred-counting-modules", pytest.param("backward-forward", marks=pytest.mark.slow)]
+    "strategy",
+    ["auto", *(pytest.param(one, marks=pytest.mark.slow) for one in ("dred-counting-modules", "backward-forward"))],
 )
 def test_closures_among_other_rules_follow_every_change(spark: SparkSession, strategy: str) -> None:
     chosen = gathered(scenarios(EVERYTHING.but(max_changes=3, mixed_closures=30)), 4)
