@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from corollary.analysis import Analysis, HyperNode, RuleGraph, module_name
 from corollary.analysis.lowering import evaluated_names, is_case_of, written_name
@@ -33,16 +33,11 @@ def rule_infos(analysis: Analysis, backend: Backend, run: Run) -> list[RuleInfo]
 
 def owners_by_name(predicate: str, analysis: Analysis, backend: Backend, run: Run) -> dict[str, int]:
     """Return how many facts of a predicate each owner supports; hyper-nodes are named like in `rules`."""
-    known, graph = analysis.lowered.rules, analysis.evaluated
-    # Closures run under the names of some rules of their hyper-node, perhaps apart, but are shown with all of them.
-    whole = {
-        graph.node_of[name]: node.rules
-        for node in analysis.lowered.hyper_nodes
-        for name in node.rules
-        if name in graph.rules
-    }
+    # Closures run apart from the rest of their hyper-node, under names made from those of its rules.
+    lowered = analysis.lowered
     shown = {
-        str(node): str(replace(node, rules=whole.get(node) or _written(node, known))) for node in graph.hyper_nodes
+        str(node): str(lowered.node_of.get(written_name(node.rules[0], lowered.rules), node))
+        for node in analysis.evaluated.hyper_nodes
     }
     found: dict[str, int] = {}
     for owner, count in backend.owners([predicate], run)[predicate].items():
@@ -68,11 +63,6 @@ def _info(rule: Rule, analysis: Analysis, backend: Backend, owners: dict[str, di
         backend.strategy(own[0]),
         sum(owners[head].get(str(node), 0) for head in heads for node in evaluated),
     )
-
-
-def _written(node: HyperNode, known: Mapping[str, Rule]) -> tuple[str, ...]:
-    """Return those of the known rules for which the rules of a hyper-node run."""
-    return tuple(dict.fromkeys(written_name(name, known) for name in node.rules))
 
 
 def _evaluated(names: Sequence[str], graph: RuleGraph) -> list[HyperNode]:

@@ -93,11 +93,18 @@ TWO_CLOSURES = parse_program("""
     r4: q2(X, Y) :- t2(Y, X).
     r5: t2(X, Y) :- q2(X, Y), e1(Y).
 """)
+CONDITIONAL_CLOSURE = parse_program("""
+    e2(0, 1). e0.
+    r1: t2(X, Y) :- t2(X, Z), t2(Z, Y), e1(Z).
+    r2: t2(X, Y) :- t2(Y, X).
+    r3: t2(X, Y) :- e2(X, Y).
+""")
 
 
 @settings(max_examples=examples(60))
 @given(programs(EVERYTHING))
 @example(TWO_CLOSURES)
+@example(CONDITIONAL_CLOSURE)
 def test_owners_do_not_depend_on_how_a_hyper_node_is_evaluated(program: Program) -> None:
     """By a closure or by rules, with support that was noted meanwhile or not."""
     names = KnowledgeBase(program).predicates()
